@@ -1,0 +1,54 @@
+#!/bin/bash
+# Rules that the text of the sources shows: members unnamed in machinery, third parties behind one
+# file each, file names unique, functions and files short, no unfinished marks.
+#
+# usage: sources.sh ROOT
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$1" || exit 2
+shopt -s nullglob
+faults=0
+fault() { echo "$*"; faults=1; }
+
+folders=(base models topologies plan prices costmodel sim planner exports imports tools tests)
+mapfile -t sources < <(find "${folders[@]}" -name '*.[ch]' | sort)
+[ "${#sources[@]}" -gt 0 ] || fault "no source found"
+
+# The names of all members: lists of the open sets, and the data files.
+members() {
+    sed -nE "s/^ *'([^']+)',?.*/\1/p" plan/{dims,collectives,schedules,policies}/meson.build
+    sed -n '/^members/,/^\]/s/^ *'\''\([^'\'']*\)'\'',.*/\1/p' exports/meson.build
+    for file in topologies/{accelerators,zoo}/*.json models/zoo/*.json prices/runtimes/*.json; do
+        basename "$file" .json
+    done
+    printf '%s\n' ring tree 1f1b gpipe interleaved tp dp pp h100 a100 megatron
+}
+machinery=(planner/*.[ch] sim/*.[ch] costmodel/*.[ch] plan/*.[ch] prices/*.[ch])
+if [ "${#machinery[@]}" -gt 0 ]; then
+    members | sort -u | sed 's/.*/"&"/' > "${names:=$(mktemp)}"
+    hits=$(grep -niFf "$names" "${machinery[@]}" /dev/null | grep -v '#include') &&
+        fault "a member is named in machinery:
+$hits"
+    rm -f "$names"
+fi
+
+# A header of a third party appears in one .c file only.
+for party in cjson/ libxml/ glpk.h mpi.h zlib.h; do
+    users=$(grep -lE "#[ \t]*include[ \t]*<$party" "${sources[@]}" /dev/null)
+    case $(wc -w <<< "$users") in
+        0) ;;
+        1) case $users in *.c) ;; *) fault "$users: includes <$party> in a header" ;; esac ;;
+        *) fault "<$party> is included in several files:" $users ;;
+    esac
+done
+
+doubled=$(printf '%s\n' "${sources[@]##*/}" | sort | uniq -d)
+for name in $doubled; do
+    fault "two files have one name:" $(printf '%s\n' "${sources[@]}" | grep -E "(^|/)$name\$")
+done
+
+marks=$(grep -nE 'TODO|FIXME|XXX|HACK' "${sources[@]}" /dev/null) && fault "unfinished:
+$marks"
+
+awk -f "$here/sizes.awk" "${sources[@]}" || faults=1
+exit $faults
