@@ -23,14 +23,13 @@ members() {
     done
     printf '%s\n' ring tree 1f1b gpipe interleaved tp dp pp h100 a100 megatron
 }
+names=$(members | sort -u | sed 's/.*/"&"/')
 machinery=(planner/*.[ch] sim/*.[ch] costmodel/*.[ch] plan/*.[ch] prices/*.[ch])
-if [ "${#machinery[@]}" -gt 0 ]; then
-    members | sort -u | sed 's/.*/"&"/' > "${names:=$(mktemp)}"
-    hits=$(grep -niFf "$names" "${machinery[@]}" /dev/null | grep -v '#include') &&
-        fault "a member is named in machinery:
-$hits"
-    rm -f "$names"
-fi
+for file in "${machinery[@]}"; do
+    # Comments may give examples.
+    hits=$(sed -E 's,/\*.*\*/,,; s,^#[ ]*include.*,,' "$file" | grep -niFf <(echo "$names")) &&
+        fault "a member is named in machinery: $file:$hits"
+done
 
 # A header of a third party appears in one .c file only.
 for party in cjson/ libxml/ glpk.h mpi.h zlib.h; do
@@ -47,7 +46,7 @@ for name in $doubled; do
     fault "two files have one name:" $(printf '%s\n' "${sources[@]}" | grep -E "(^|/)$name\$")
 done
 
-marks=$(grep -nE 'TODO|FIXME|XXX|HACK' "${sources[@]}" /dev/null) && fault "unfinished:
+marks=$(grep -nE '\b(TODO|FIXME|XXX|HACK)\b' "${sources[@]}" /dev/null) && fault "unfinished:
 $marks"
 
 awk -f "$here/sizes.awk" "${sources[@]}" || faults=1
