@@ -1,0 +1,72 @@
+/* One question, two judges: how long does a plan's step take, how much memory does it need?
+ *
+ * The planner sees only this interface. `piece` prices one block once; `combine` composes pieces over a schedule;
+ * `bound` never exceeds what `combine` can give for any completion of a partial load. */
+#ifndef SHARDPLAN_PLAN_ESTIMATOR_H
+#define SHARDPLAN_PLAN_ESTIMATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "plan/work.h"
+
+/* What a second goes to. COST_DIM + i is exposed communication charged to dim_table[i]. */
+enum cost { COST_COMPUTE, COST_RECOMPUTE, COST_OPTIMIZER, COST_OVERHEAD, COST_BUBBLE, COST_DIM,
+            COST_COUNT = COST_DIM + DIM_MAX };
+
+/* Key of a breakdown: "compute_s", "tp_comm_s", ...; NULL for unused indices. */
+const char *cost_key(uint32_t cost, struct arena *arena);
+
+enum memory_class {
+    MEMORY_PARAMETERS, MEMORY_GRADIENTS, MEMORY_OPTIMIZER, MEMORY_ACTIVATIONS, MEMORY_LOGITS, MEMORY_BUFFERS,
+    MEMORY_CONTEXT, MEMORY_CLASS_COUNT
+};
+const char *memory_key(enum memory_class class);    /* "parameters_bytes", ... */
+
+/* One block priced. Times of one layer and one micro-batch, by cost; exposed seconds, so the sum is the duration. */
+struct piece {
+    double forward_s[COST_COUNT], backward_s[COST_COUNT];
+    double forward_total_s, backward_total_s;
+    double weight_s;            /* part of backward_total_s that is weight gradient, for split schedules */
+    double gather_s, sync_s;    /* once per step, alone on an idle network */
+    double update_s;
+    const struct work_block *block;
+};
+
+/* What `combine` composes. counts as from work_count_blocks. */
+struct load {
+    const struct work *work;
+    const struct stream *stream;
+    const struct piece *pieces;     /* per block of work */
+    const uint32_t *counts;         /* [model chunk * WORK_BLOCK_MAX + block] */
+    double send_s;                  /* one boundary message, priced */
+    double tied_s, norm_s;
+};
+
+struct stage_estimate {
+    double cost_s[COST_COUNT];      /* along the step; sums to step_s */
+    double memory_bytes[MEMORY_CLASS_COUNT];
+    double peak_bytes, first_step_peak_bytes, capacity_bytes;
+    double busy_s;
+};
+
+struct estimate {
+    double step_s;
+    uint32_t stage_count, slowest_stage, fullest_stage;
+    struct stage_estimate *stages;  /* NULL when not asked for */
+    double peak_bytes;              /* of the fullest stage */
+    double capacity_bytes;          /* usable on one device there */
+    bool fits;
+};
+
+struct estimator {
+    const char *name;
+    void *state;
+    void (*piece)(void *state, const struct work *work, uint32_t block, struct piece *out);
+    double (*message_s)(void *state, const struct work *work, const struct work_message *message);
+    /* detail: fill out->stages from the arena; else allocates nothing that outlives the call. */
+    void (*combine)(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out);
+};
+
+#endif

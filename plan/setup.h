@@ -1,0 +1,75 @@
+/* What one training step is: batch, sequence, number formats, optimiser, runtime. */
+#ifndef SHARDPLAN_PLAN_SETUP_H
+#define SHARDPLAN_PLAN_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/json.h"
+#include "models/model.h"
+#include "topologies/cluster.h"
+
+#define RUNTIME_LIST_MAX 16
+
+/* What a training framework does, accepts and costs; one data file each in prices/runtimes/. */
+struct runtime {
+    const char *name;               /* "megatron"; "any" when none was named: the union of what is known */
+    const char *summary;
+    const char *schedules[RUNTIME_LIST_MAX];    /* accepted names, NULL-terminated; empty: all */
+    const char *dims[RUNTIME_LIST_MAX];
+    const char *variants[RUNTIME_LIST_MAX];     /* accepted dim variants by name; empty: all */
+    uint32_t zero_levels;           /* bit z set: optimiser sharding level z accepted */
+    bool zero_pipeline_only_first;  /* levels 2 and 3 refuse pipeline stages > 1 */
+    bool overlaps_gradient_reduce;  /* gradient reduction under the backward of later layers */
+    bool overlaps_parameter_gather; /* sharded parameters gathered under the first forward */
+    bool overlaps_send;             /* pipeline sends do not block the sender's compute */
+    bool hides_regather;            /* gathers repeated in backward run under the input-gradient matmul */
+    uint32_t gradient_bytes;        /* per parameter, as accumulated (4: fp32 main gradients) */
+    uint32_t master_bytes;          /* fp32 copy of parameters, 0 when parameters are fp32 already */
+    uint32_t vocab_multiple;        /* vocabulary padded to this times the degree that cuts it */
+    double op_overhead_s;           /* host time per kernel that a fast device waits for */
+    double step_overhead_s;         /* per training step: data, loss, logging */
+    double allocator_frac;          /* share of memory lost to fragmentation */
+    uint64_t context_bytes;         /* CUDA context, library workspaces */
+    uint64_t communicator_bytes;    /* buffers per communicator group that a device belongs to */
+    const char *source;
+};
+
+/* NAME from prices/runtimes/ of the data folder. */
+bool runtime_read(const char *name, struct diag_place place, struct arena *arena, struct runtime *out,
+                  struct diag *diag);
+
+struct optimizer {
+    const char *name;               /* "adam" */
+    const char *summary;
+    uint32_t state_bytes;           /* per parameter, without the fp32 master copy */
+    double update_bytes;            /* memory traffic per parameter of one fused update, master copy and gradient
+                                     * included (hardware_costs: fused Adam 30) */
+};
+const struct optimizer *optimizer_find(const char *name);
+const char *const *optimizer_names(void);
+
+struct setup {
+    uint64_t global_batch;          /* sequences per step */
+    uint64_t seq_length;            /* tokens */
+    enum dtype dtype;               /* of matrix multiplies */
+    const struct optimizer *optimizer;
+    const struct runtime *runtime;
+    enum attention_kind attention;  /* flash or plain */
+    const char *task;               /* "pretrain"; others are refused by name until they are costed */
+    double memory_headroom_frac;    /* of device memory kept free */
+};
+
+bool setup_read_json(struct json_value object, struct arena *arena, struct setup *out, struct diag *diag);
+bool setup_check(const struct setup *setup, struct diag *diag);
+void setup_dump(const struct setup *setup, struct json_writer *out);
+
+struct problem {
+    const struct model *model;
+    const struct cluster *cluster;
+    const struct setup *setup;
+};
+
+#endif
