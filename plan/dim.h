@@ -48,6 +48,7 @@ struct dim {
 
 extern const struct dim *const dim_table[];
 extern const uint32_t dim_table_count;
+extern const char *const dim_table_names[];     /* NULL-terminated */
 const struct dim *dim_find(const char *name);
 const char *const *dim_names(void);
 

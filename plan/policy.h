@@ -70,6 +70,7 @@ struct policy {
 
 extern const struct policy *const policy_table[];
 extern const uint32_t policy_table_count;
+extern const char *const policy_table_names[];  /* NULL-terminated */
 const struct policy *policy_find(const char *name);
 const char *const *policy_names(void);
 const struct policy_value *policy_find_value(const struct policy_use *use, const char *key);   /* NULL: absent */

@@ -1,0 +1,24 @@
+/* Tensor parallelism: every matrix is cut along its width. */
+#include "plan/dim.h"
+
+extern const struct dim dim_tp;
+
+const struct dim dim_tp = {
+    .name = "tp",
+    .flag = "--tp",
+    .summary = "tensor parallel: heads, feed-forward widths and the vocabulary are cut",
+    .kind = DIM_FACTOR,
+    .variants = {{
+        .cuts = {
+            {.axis = "heads"},
+            {.axis = "kv_heads"},
+            {.axis = "ffn"},
+            {.axis = "expert_ffn"},
+            {.axis = "shared_ffn"},
+            {.axis = "vocab"},
+        },
+        .cut_count = 6,
+    }},
+    .variant_count = 1,
+    .order = 0,
+};
