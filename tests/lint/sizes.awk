@@ -1,5 +1,12 @@
 # Sizes of files and functions. A function starts at `{` in column 1 and ends at `}` in column 1
 # (tools/format sees to that); its head is the lines above, back to an empty or finished line.
+# Readers of a key that need the range and the fallback beside the usual five.
+BEGIN { excused = "json_open_text json_read_u32_or json_read_double_or" }
+function name_of(head) {
+    sub(/\(.*/, "", head)
+    sub(/.*[ *]/, "", head)
+    return head
+}
 function fault(line, text) { print file ":" line ": " text; faults++ }
 function end_of_file() {
     if (file == "") return
@@ -45,7 +52,8 @@ inside {
     start = FNR
     deepest = 0
     if (head ~ /^static / || file ~ /^tests\//) statics++
-    if (parameters(head) > 6) fault(start - 1, parameters(head) " parameters, at most 6")
+    if (parameters(head) > 6 && index(" " excused " ", " " name_of(head) " ") == 0)
+        fault(start - 1, parameters(head) " parameters, at most 6")
     next
 }
 /^$/ || /^#/ || /;$/ || /\*\/$/ { head = ""; next }
