@@ -5,7 +5,7 @@
 # usage: objects.sh ARCHIVE...
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-libm=$(ldconfig -p | awk '/libm\.so\.6/ { print $NF; exit }')
+libm=$(cc -print-file-name=libm.so.6)
 {
     nm -D --defined-only "$libm" | awk '{ sub(/@.*/, "", $NF); print "libm", $NF }'
     objdump -t "$@"
