@@ -12,6 +12,7 @@
 #include "topologies/cluster.h"
 
 #define RUNTIME_LIST_MAX 16
+#define RUNTIME_DEFAULT "any"   /* the data file of the union of what is known */
 
 /* What a training framework does, accepts and costs; one data file each in prices/runtimes/. */
 struct runtime {
@@ -41,6 +42,13 @@ struct runtime {
 bool runtime_read(const char *name, struct diag_place place, struct arena *arena, struct runtime *out,
                   struct diag *diag);
 
+/* Every field but the texts, so that a saved plan notices a runtime file that changed. */
+unsigned long long runtime_digest(const struct runtime *runtime);
+/* Is that schedule, dim, variant accepted? A NULL variant name is. */
+bool runtime_accepts_schedule(const struct runtime *runtime, const char *schedule);
+bool runtime_accepts_dim(const struct runtime *runtime, const char *dim);
+bool runtime_accepts_variant(const struct runtime *runtime, const char *variant);
+
 struct optimizer {
     const char *name;               /* "adam" */
     const char *summary;
@@ -51,6 +59,28 @@ struct optimizer {
 const struct optimizer *optimizer_find(const char *name);
 const char *const *optimizer_names(void);
 
+/* What one iteration is measured as. */
+enum setup_mode {
+    SETUP_STEP,                     /* makespan of one step */
+    SETUP_THROUGHPUT,               /* steady state */
+    SETUP_ROUNDS,                   /* rounds with a barrier, local steps between */
+    SETUP_ARRIVALS,                 /* requests that come over time */
+    SETUP_MODE_COUNT
+};
+
+/* That share of the sequences has that length; the longest is seq_length. */
+struct length_share {
+    uint64_t length;
+    double frac;
+};
+
+/* A stretch of training with a batch of its own; policies select it by name. */
+struct training_phase {
+    const char *name;
+    uint64_t steps;
+    uint64_t global_batch;          /* 0: the setup's */
+};
+
 struct setup {
     uint64_t global_batch;          /* sequences per step */
     uint64_t seq_length;            /* tokens */
@@ -59,12 +89,27 @@ struct setup {
     const struct runtime *runtime;
     enum attention_kind attention;  /* flash or plain */
     const char *task;               /* "pretrain"; others are refused by name until they are costed */
+    enum setup_mode mode;
     double memory_headroom_frac;    /* of device memory kept free */
+    uint32_t spare_devices;         /* devices that a plan may leave idle */
+    const struct length_share *lengths;     /* length_count 0: all sequences are seq_length long */
+    uint32_t length_count;
+    const struct training_phase *phases;    /* phase_count 0: one phase */
+    uint32_t phase_count;
 };
 
+/* Absent keys: adam, runtime "any", flash attention, pretraining, one step, no headroom, no spares. */
 bool setup_read_json(struct json_value object, struct arena *arena, struct setup *out, struct diag *diag);
 bool setup_check(const struct setup *setup, struct diag *diag);
 void setup_dump(const struct setup *setup, struct json_writer *out);
+/* Of its dump and its runtime; arena is scratch. */
+unsigned long long setup_digest(const struct setup *setup, struct arena *arena);
+/* Words that setup files and flags accept, NULL-terminated; an index is the enum's value, attention kinds start at
+ * ATTENTION_ANY + 1. */
+const char *const *setup_mode_names(void);
+const char *const *setup_attention_names(void);
+/* Tasks by the word before a colon ("lora" of "lora:16"). */
+const char *const *setup_task_names(void);
 
 struct problem {
     const struct model *model;
