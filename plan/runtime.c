@@ -2,17 +2,16 @@
 #include <string.h>
 
 #include "base/data_folder.h"
-#include "plan/dim.h"
-#include "plan/schedule.h"
 #include "plan/setup.h"
 
-#define NAMES_MAX 64
+#define BYTES_MAX 1e12
 
 static const char *const keys[] = {
     "format",
     "name",
     "summary",
     "source",
+    "notes",
     "schedules",
     "dims",
     "variants",
@@ -22,15 +21,14 @@ static const char *const keys[] = {
     "overlaps_parameter_gather",
     "overlaps_send",
     "hides_regather",
-    "gradient",
-    "master",
+    "gradient_bytes",
+    "master_bytes",
     "vocab_multiple",
     "op_overhead",
     "step_overhead",
     "allocator_frac",
     "context",
     "communicator",
-    "sources",
     NULL,
 };
 
@@ -51,23 +49,10 @@ static bool is_among(const char *word, const char *const *names)
     return false;
 }
 
-/* Names of all variants of all dims, NULL-terminated. */
-static const char *const *variant_names(struct arena *arena)
-{
-    const char **names = ARENA_PUSH(arena, const char *, NAMES_MAX);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        for (uint32_t v = 0; v < dim_table[i]->variant_count && count + 1 < NAMES_MAX; v++) {
-            if (dim_table[i]->variants[v].name != NULL)
-                names[count++] = dim_table[i]->variants[v].name;
-        }
-    }
-    return names;
-}
-
-/* An array of words out of `known`, which the runtime accepts; absent: all. */
-static bool read_words(struct json_value object, const char *key, const char *const *known,
-                       struct arena *arena, const char **out, struct diag *diag)
+/* A list of names that the runtime accepts; absent or empty: all. A name that no member bears is no fault: a
+ * framework may do more than is known here. */
+static bool read_names(struct json_value object, const char *key, struct arena *arena,
+                       const char **out, struct diag *diag)
 {
     struct json_value list = json_find(object, key);
     if (json_is_null(list))
@@ -75,20 +60,14 @@ static bool read_words(struct json_value object, const char *key, const char *co
     if (!json_is_array(list) || json_count(list) >= RUNTIME_LIST_MAX)
         return diag_push(diag, DIAG_B107, json_place(list), NULL,
                          "%s must be a list of at most %d names", key, RUNTIME_LIST_MAX - 1);
-    bool good = true;
     for (uint32_t i = 0; i < json_count(list); i++) {
-        struct json_value element = json_find_index(list, i);
-        const char *word = "";
-        if (json_value_string(element, &word) && is_among(word, known)) {
-            out[i] = text_build(arena, "%s", word);
-            continue;
-        }
-        const char *nearest = text_find_nearest(word, known, count_names(known));
-        good = diag_push(diag, DIAG_B110, json_place(element),
-                         nearest == NULL ? NULL : text_build(arena, "did you mean '%s'?", nearest),
-                         "%s: '%s' is not known", key, word);
+        const char *name = NULL;
+        if (!json_value_string(json_find_index(list, i), &name))
+            return diag_push(diag, DIAG_B107, json_place(json_find_index(list, i)), NULL,
+                             "%s must hold names", key);
+        out[i] = text_build(arena, "%s", name);
     }
-    return good;
+    return true;
 }
 
 /* "zero_levels": [0, 1] to a bit set. */
@@ -113,9 +92,9 @@ static bool read_levels(struct json_value object, uint32_t *out, struct diag *di
 static bool read_lists(struct json_value object, struct arena *arena, struct runtime *out,
                        struct diag *diag)
 {
-    bool good = read_words(object, "schedules", schedule_names(), arena, out->schedules, diag);
-    good = read_words(object, "dims", dim_names(), arena, out->dims, diag) && good;
-    good = read_words(object, "variants", variant_names(arena), arena, out->variants, diag) && good;
+    bool good = read_names(object, "schedules", arena, out->schedules, diag);
+    good = read_names(object, "dims", arena, out->dims, diag) && good;
+    good = read_names(object, "variants", arena, out->variants, diag) && good;
     return read_levels(object, &out->zero_levels, diag) && good;
 }
 
@@ -133,36 +112,30 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
     return json_read_bool_or(object, "hides_regather", false, &out->hides_regather, diag) && good;
 }
 
-/* A quantity of whole bytes. */
-static bool read_bytes(struct json_value object, const char *key, uint64_t max, uint64_t *out,
-                       struct diag *diag)
-{
-    double bytes = 0;
-    if (!json_read_quantity(object, key, UNIT_BYTES, &bytes, diag))
-        return false;
-    if (bytes > (double)max)
-        return diag_push(diag, DIAG_B108, json_place(json_find(object, key)), NULL,
-                         "%s must be at most %llu B", key, (unsigned long long)max);
-    *out = (uint64_t)bytes;
-    return true;
-}
-
 static bool read_amounts(struct json_value object, struct runtime *out, struct diag *diag)
 {
-    uint64_t gradient = 0, master = 0;
-    bool good = read_bytes(object, "gradient", 16, &gradient, diag);
-    good = read_bytes(object, "master", 16, &master, diag) && good;
-    good = read_bytes(object, "context", UINT64_C(1) << 40, &out->context_bytes, diag) && good;
-    good = read_bytes(object, "communicator", UINT64_C(1) << 40, &out->communicator_bytes, diag) &&
+    double context_bytes = 0, communicator_bytes = 0;
+    bool good = json_read_u32(object, "gradient_bytes", 0, 16, &out->gradient_bytes, diag);
+    good = json_read_u32(object, "master_bytes", 0, 16, &out->master_bytes, diag) && good;
+    good = json_read_u32_or(object, "vocab_multiple", 1, 1u << 20, 1, &out->vocab_multiple, diag) &&
            good;
-    good = json_read_u32(object, "vocab_multiple", 1, 1u << 20, &out->vocab_multiple, diag) && good;
     good =
-        json_read_quantity(object, "op_overhead", UNIT_SECONDS, &out->op_overhead_s, diag) && good;
-    good = json_read_quantity(object, "step_overhead", UNIT_SECONDS, &out->step_overhead_s, diag) &&
+        json_read_quantity_or(object, "op_overhead", UNIT_SECONDS, 0, &out->op_overhead_s, diag) &&
+        good;
+    good = json_read_quantity_or(object, "step_overhead", UNIT_SECONDS, 0, &out->step_overhead_s,
+                                 diag) &&
            good;
-    good = json_read_double(object, "allocator_frac", 0, 1, &out->allocator_frac, diag) && good;
-    out->gradient_bytes = (uint32_t)gradient;
-    out->master_bytes = (uint32_t)master;
+    good =
+        json_read_double_or(object, "allocator_frac", 0, 1, 0, &out->allocator_frac, diag) && good;
+    good = json_read_quantity_or(object, "context", UNIT_BYTES, 0, &context_bytes, diag) && good;
+    good =
+        json_read_quantity_or(object, "communicator", UNIT_BYTES, 0, &communicator_bytes, diag) &&
+        good;
+    if (context_bytes > BYTES_MAX || communicator_bytes > BYTES_MAX)
+        return diag_push(diag, DIAG_B108, json_place(object), NULL,
+                         "context and communicator must be below 1 TB");
+    out->context_bytes = (uint64_t)context_bytes;
+    out->communicator_bytes = (uint64_t)communicator_bytes;
     return good;
 }
 
@@ -174,7 +147,7 @@ static bool read_object(struct json_value object, struct arena *arena, struct ru
     bool good = json_read_choice(object, "format", formats, &format, diag);
     good = json_check_keys(object, keys, diag) && good;
     good = json_read_string(object, "name", arena, &out->name, diag) && good;
-    good = json_read_string(object, "summary", arena, &out->summary, diag) && good;
+    good = json_read_string_or(object, "summary", "", arena, &out->summary, diag) && good;
     good = json_read_string(object, "source", arena, &out->source, diag) && good;
     good = read_lists(object, arena, out, diag) && good;
     good = read_flags(object, out, diag) && good;
