@@ -1,0 +1,159 @@
+/* The longest path through the slots of a step, in one sweep over them. */
+#include "costmodel/replay.h"
+
+#include <assert.h>
+
+#include "costmodel/replay_inside.h"
+
+size_t replay_count_scratch(const struct replay_plan *plan)
+{
+    size_t doubles =
+        (size_t)plan->step_count + (size_t)3 * plan->shape.stages + (size_t)2 * plan->chunk_count;
+    return doubles * sizeof(double) +
+           (size_t)COST_KINDS * plan->chunk_count * sizeof(struct replay_cost);
+}
+
+struct replay_scratch replay_find_scratch(const struct replay_plan *plan, void *memory)
+{
+    struct replay_scratch scratch = {.costs = memory};
+    scratch.end_s = (double *)(scratch.costs + (size_t)COST_KINDS * plan->chunk_count);
+    scratch.busy_s = scratch.end_s + plan->step_count;
+    scratch.start_s = scratch.busy_s + plan->shape.stages;
+    scratch.stage_end_s = scratch.start_s + plan->shape.stages;
+    scratch.chunk_start_s = scratch.stage_end_s + plan->shape.stages;
+    scratch.chunk_end_s = scratch.chunk_start_s + plan->chunk_count;
+    return scratch;
+}
+
+static double read_time(const double *times_s, uint32_t chunk)
+{
+    return times_s == NULL ? 0 : times_s[chunk];
+}
+
+double replay_slot_time(const struct replay_times *times, enum slot_kind kind, uint32_t chunk)
+{
+    switch (kind) {
+    case SLOT_FORWARD: return times->forward_s[chunk];
+    case SLOT_BACKWARD: return times->backward_s[chunk];
+    case SLOT_INPUT_GRADIENT:
+        return times->input_s == NULL ? times->backward_s[chunk] : times->input_s[chunk];
+    case SLOT_WEIGHT_GRADIENT: return read_time(times->weight_s, chunk);
+    case SLOT_KIND_COUNT: break;
+    }
+    return 0;
+}
+
+bool replay_crosses(const struct replay_plan *plan, uint32_t chunk)
+{
+    return chunk + 1 < plan->chunk_count &&
+           plan->chunk_stage[chunk] != plan->chunk_stage[chunk + 1];
+}
+
+/* Transfers after a forward of model chunk `chunk`, and after a backward. */
+static double send_after(const struct replay_plan *plan, const struct replay_times *times,
+                         enum slot_kind kind, uint32_t chunk)
+{
+    if (kind == SLOT_FORWARD) {
+        return replay_crosses(plan, chunk) ? read_time(times->send_s, chunk) : 0;
+    }
+    bool sends = kind != SLOT_WEIGHT_GRADIENT && chunk > 0 && replay_crosses(plan, chunk - 1);
+    return sends ? read_time(times->send_back_s, chunk - 1) : 0;
+}
+
+/* Transfers before it. */
+static double send_before(const struct replay_plan *plan, const struct replay_times *times,
+                          enum slot_kind kind, uint32_t chunk)
+{
+    if (kind == SLOT_FORWARD) {
+        return chunk > 0 ? send_after(plan, times, kind, chunk - 1) : 0;
+    }
+    bool receives = kind != SLOT_WEIGHT_GRADIENT && chunk + 1 < plan->chunk_count;
+    return receives ? send_after(plan, times, kind, chunk + 1) : 0;
+}
+
+/* A blocking sender holds its stage for the transfer: it ends later, and arrives as it ends. */
+static void price_steps(const struct replay_plan *plan, const struct replay_times *times,
+                        struct replay_cost *costs)
+{
+    for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
+        for (uint32_t chunk = 0; chunk < plan->chunk_count; chunk++) {
+            double own_s =
+                plan->slot_counts[kind][chunk] == 0 ? 0 : replay_slot_time(times, kind, chunk);
+            assert(own_s >= 0);
+            costs[kind * plan->chunk_count + chunk] = (struct replay_cost){
+                .delay_s = times->send_blocks ? 0 : send_before(plan, times, kind, chunk),
+                .duration_s =
+                    own_s + (times->send_blocks ? send_after(plan, times, kind, chunk) : 0),
+            };
+        }
+    }
+    for (uint32_t chunk = 0; chunk < plan->chunk_count; chunk++) {
+        costs[COST_RELEASE * plan->chunk_count + chunk] =
+            (struct replay_cost){.delay_s = read_time(times->release_s, chunk)};
+    }
+}
+
+void replay_sweep(const struct replay_plan *plan, const struct replay_times *times,
+                  const struct replay_scratch *scratch)
+{
+    const struct replay_cost *costs = scratch->costs;
+    double *end_s = scratch->end_s;
+    price_steps(plan, times, scratch->costs);
+    end_s[0] = 0;
+    for (uint32_t i = 1; i < plan->step_count; i++) {
+        const struct replay_step *step = &plan->steps[i];
+        end_s[i] = replay_find_start(step, costs, end_s) + costs[step->cost].duration_s;
+    }
+}
+
+/* End of the step's own work, without a transfer that blocks its stage behind it. */
+static double find_own_end(const struct replay_plan *plan, const struct replay_times *times,
+                           const struct replay_scratch *scratch, uint32_t step)
+{
+    uint32_t cost = plan->steps[step].cost;
+    return replay_find_start(&plan->steps[step], scratch->costs, scratch->end_s) +
+           replay_slot_time(times, cost / plan->chunk_count, cost % plan->chunk_count);
+}
+
+static void collect_chunks(const struct replay_plan *plan, const struct replay_times *times,
+                           const struct replay_scratch *scratch)
+{
+    for (uint32_t stage = 0; stage < plan->shape.stages; stage++) {
+        scratch->busy_s[stage] = 0;
+        scratch->start_s[stage] = -1;
+    }
+    for (uint32_t chunk = 0; chunk < plan->chunk_count; chunk++) {
+        uint32_t stage = plan->chunk_stage[chunk];
+        double start_s = replay_find_start(&plan->steps[plan->chunk_first[chunk]], scratch->costs,
+                                           scratch->end_s);
+        scratch->chunk_start_s[chunk] = start_s;
+        scratch->chunk_end_s[chunk] = find_own_end(plan, times, scratch, plan->chunk_last[chunk]);
+        if (scratch->start_s[stage] < 0 || start_s < scratch->start_s[stage]) {
+            scratch->start_s[stage] = start_s;
+        }
+        for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
+            uint32_t count = plan->slot_counts[kind][chunk];
+            scratch->busy_s[stage] += count == 0 ? 0 : count * replay_slot_time(times, kind, chunk);
+        }
+    }
+}
+
+void replay_find_times(const struct replay_plan *plan, const struct replay_times *times,
+                       void *scratch, struct replay_result *out)
+{
+    struct replay_scratch parts = replay_find_scratch(plan, scratch);
+    replay_sweep(plan, times, &parts);
+    collect_chunks(plan, times, &parts);
+    double makespan_s = 0;
+    for (uint32_t stage = 0; stage < plan->shape.stages; stage++) {
+        double end_s = find_own_end(plan, times, &parts, plan->stage_last[stage]);
+        parts.stage_end_s[stage] = end_s;
+        makespan_s = end_s > makespan_s ? end_s : makespan_s;
+    }
+    *out = (struct replay_result){.makespan_s = makespan_s,
+                                  .stage_busy_s = parts.busy_s,
+                                  .stage_start_s = parts.start_s,
+                                  .stage_end_s = parts.stage_end_s,
+                                  .chunk_start_s = parts.chunk_start_s,
+                                  .chunk_end_s = parts.chunk_end_s};
+}

@@ -1,0 +1,88 @@
+/* How long one step of a pipeline takes when every slot's time is known: the longest path, exactly.
+ *
+ * A slot starts when the slot before it on its stage has ended and, coming from another stage, what it needs
+ * has arrived. A transfer between two chunks of one stage costs nothing. Nothing else is waited for: transfers
+ * do not queue for links. */
+#ifndef SHARDPLAN_COSTMODEL_REPLAY_H
+#define SHARDPLAN_COSTMODEL_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "plan/schedule.h"
+
+/* Seconds of one micro-batch, per model chunk (position in the chain, 0 .. stages*chunks-1). No value is
+ * negative. Arrays that may be NULL count as zeros unless said otherwise. */
+struct replay_times {
+    const double *forward_s;
+    const double *backward_s; /* a whole backward: input and weight gradient */
+    const double *input_s;    /* input gradients of split backwards; NULL: backward_s */
+    const double *weight_s;   /* weight gradients of split backwards; may be NULL */
+    const double
+        *send_s; /* activations of model chunk i to i+1, read where i+1 exists; may be NULL */
+    const double *send_back_s; /* gradients of model chunk i+1 to i; may be NULL */
+    const double
+        *release_s; /* no forward of model chunk i starts before (parameter gathers); may be NULL */
+    bool send_blocks; /* the sender's next slot waits until its transfer is over */
+};
+
+/* One line of the sweep: it starts when both sources have ended (0 is the start of the step). */
+struct replay_step {
+    uint32_t previous; /* on the same stage */
+    uint32_t source;   /* what comes from elsewhere */
+    uint32_t cost; /* index of its duration and arrival delay: kind * model chunks + model chunk */
+};
+
+/* The slots of a stream, each behind all it waits for. Built once per stream; read-only while evaluated.
+ * Step 0 is the start; before the first forward of each model chunk stands a step that waits for its release. */
+struct replay_plan {
+    struct schedule_shape shape;
+    uint32_t chunk_count; /* model chunks: stages * chunks */
+    uint32_t step_count;
+    struct replay_step *steps;
+    uint32_t *stage_last;  /* [stage] its last step */
+    uint32_t *chunk_first; /* [model chunk] its first forward */
+    uint32_t *chunk_last;  /* [model chunk] its last slot: from here on its gradients are whole */
+    uint32_t *chunk_stage; /* [model chunk] */
+    uint32_t *slot_counts[SLOT_KIND_COUNT]; /* [model chunk] slots of the kind */
+};
+
+/* Pointers lead into the scratch and hold until it is used again. */
+struct replay_result {
+    double makespan_s;
+    const double *stage_busy_s;  /* [stage] sum of its slots; transfers that block it not counted */
+    const double *stage_start_s; /* [stage] its first slot starts */
+    const double *stage_end_s;   /* [stage] its last slot has ended */
+    const double *chunk_start_s; /* [model chunk] its first forward starts */
+    const double *chunk_end_s;   /* [model chunk] its last slot has ended: gradients are whole */
+};
+
+/* Slots and transfers on one path through the step, as counts per model chunk. For any times the makespan is
+ * at least replay_find_bound: each entry of a path is waited for in turn, whatever it lasts. A cut found with
+ * send_blocks holds for times with send_blocks only. */
+struct replay_cut {
+    uint32_t chunk_count;
+    uint32_t *slots[SLOT_KIND_COUNT]; /* [model chunk] */
+    uint32_t *sends, *sends_back;     /* [model chunk i] transfers i to i+1, and i+1 to i */
+    uint32_t release; /* model chunk whose release the path begins with, or chunk_count */
+    bool send_blocks;
+};
+
+/* The stream must have passed stream_check. */
+void replay_build(const struct stream *stream, struct arena *arena, struct replay_plan *out);
+/* Bytes of scratch (aligned for double) that an evaluation needs. */
+size_t replay_count_scratch(const struct replay_plan *plan);
+/* One sweep, no allocation. */
+void replay_find_times(const struct replay_plan *plan, const struct replay_times *times,
+                       void *scratch, struct replay_result *out);
+
+void replay_cut_init(uint32_t chunk_count, struct arena *arena, struct replay_cut *out);
+/* One longest path for these times; out is from replay_cut_init. Overwrites the scratch. */
+void replay_find_cut(const struct replay_plan *plan, const struct replay_times *times,
+                     void *scratch, struct replay_cut *out);
+/* The cut's length under any times: the makespan for those it was found with, else a lower bound. */
+double replay_find_bound(const struct replay_cut *cut, const struct replay_times *times);
+
+#endif

@@ -1,0 +1,40 @@
+/* What building, evaluating and path finding share. */
+#ifndef SHARDPLAN_COSTMODEL_REPLAY_INSIDE_H
+#define SHARDPLAN_COSTMODEL_REPLAY_INSIDE_H
+
+#include "costmodel/replay.h"
+
+/* Costs come by kind of slot, and one more for the steps that wait for a release. */
+#define COST_RELEASE SLOT_KIND_COUNT
+#define COST_KINDS (SLOT_KIND_COUNT + 1)
+
+struct replay_cost {
+    double delay_s;    /* from the end of the source to its arrival */
+    double duration_s; /* until the next step of the stage may start */
+};
+
+/* The parts of the scratch: ends of all steps, costs, the arrays of the result. */
+struct replay_scratch {
+    struct replay_cost *costs;
+    double *end_s;
+    double *busy_s, *start_s, *stage_end_s, *chunk_start_s, *chunk_end_s;
+};
+
+struct replay_scratch replay_find_scratch(const struct replay_plan *plan, void *memory);
+/* Seconds of one slot's own work. */
+double replay_slot_time(const struct replay_times *times, enum slot_kind kind, uint32_t chunk);
+/* Whether data between this model chunk and the one behind it cross from stage to stage. */
+bool replay_crosses(const struct replay_plan *plan, uint32_t chunk);
+/* Fills costs and ends. */
+void replay_sweep(const struct replay_plan *plan, const struct replay_times *times,
+                  const struct replay_scratch *scratch);
+
+static inline double replay_find_start(const struct replay_step *step,
+                                       const struct replay_cost *costs, const double *end_s)
+{
+    double ready_s = end_s[step->previous];
+    double arrival_s = end_s[step->source] + costs[step->cost].delay_s;
+    return ready_s > arrival_s ? ready_s : arrival_s;
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* A stream that ends: every slot once, in an order that no stage waits on for ever. */
+#include <assert.h>
+
+#include "plan/schedule.h"
+
+/* What a (stage, chunk, micro-batch) has run so far. */
+enum {
+    RAN_FORWARD = 1 << SLOT_FORWARD,
+    RAN_BACKWARD = 1 << SLOT_BACKWARD,
+    RAN_INPUT = 1 << SLOT_INPUT_GRADIENT,
+    RAN_WEIGHT = 1 << SLOT_WEIGHT_GRADIENT,
+};
+
+static const char *const kind_words[SLOT_KIND_COUNT] = {"forward", "backward", "input gradient",
+                                                        "weight gradient"};
+
+static struct diag_place place_of(const struct stream *stream, uint32_t stage)
+{
+    return (struct diag_place){.file = stream->file, .line = stage + 1, .column = 1};
+}
+
+/* What must have run before a slot of this kind, what must not. */
+static uint32_t needed(enum slot_kind kind)
+{
+    switch (kind) {
+    case SLOT_FORWARD: return 0;
+    case SLOT_BACKWARD:
+    case SLOT_INPUT_GRADIENT: return RAN_FORWARD;
+    case SLOT_WEIGHT_GRADIENT: return RAN_INPUT;
+    case SLOT_KIND_COUNT: break;
+    }
+    return 0;
+}
+
+static uint32_t excluded(enum slot_kind kind)
+{
+    switch (kind) {
+    case SLOT_FORWARD: return RAN_FORWARD;
+    case SLOT_BACKWARD: return RAN_BACKWARD | RAN_INPUT | RAN_WEIGHT;
+    case SLOT_INPUT_GRADIENT: return RAN_BACKWARD | RAN_INPUT;
+    case SLOT_WEIGHT_GRADIENT: return RAN_BACKWARD | RAN_WEIGHT;
+    case SLOT_KIND_COUNT: break;
+    }
+    return 0;
+}
+
+static bool check_slot(const struct stream *stream, uint32_t stage, const struct slot *slot,
+                       uint8_t *ran, struct diag *diag)
+{
+    const struct schedule_shape *shape = &stream->shape;
+    assert(slot->kind < SLOT_KIND_COUNT);
+    const char *word = kind_words[slot->kind];
+    if (slot->micro_batch >= shape->micro_batches || slot->chunk >= shape->chunks) {
+        return diag_push(diag, DIAG_P441, place_of(stream, stage), NULL,
+                         "stage %u runs the %s of micro-batch %u of chunk %u: micro-batches go "
+                         "from 0 to %u, chunks from 0 to %u",
+                         stage, word, slot->micro_batch, slot->chunk, shape->micro_batches - 1,
+                         shape->chunks - 1);
+    }
+    uint8_t *mine = &ran[slot->chunk * shape->micro_batches + slot->micro_batch];
+    if ((*mine & excluded(slot->kind)) != 0) {
+        return diag_push(diag, DIAG_P441, place_of(stream, stage),
+                         "each slot runs once; a whole backward leaves no gradient to compute",
+                         "stage %u runs the %s of micro-batch %u of chunk %u a second time", stage,
+                         word, slot->micro_batch, slot->chunk);
+    }
+    uint32_t missing = needed(slot->kind) & ~(uint32_t)*mine;
+    *mine = (uint8_t)(*mine | 1u << slot->kind);
+    if (missing != 0) {
+        return diag_push(diag, DIAG_P442, place_of(stream, stage), NULL,
+                         "stage %u runs the %s of micro-batch %u of chunk %u before its %s", stage,
+                         word, slot->micro_batch, slot->chunk,
+                         kind_words[missing == RAN_FORWARD ? SLOT_FORWARD : SLOT_INPUT_GRADIENT]);
+    }
+    return true;
+}
+
+/* The first slot that (chunk, micro-batch) still has to run; SLOT_KIND_COUNT if none. */
+static enum slot_kind find_missing(uint8_t ran)
+{
+    if ((ran & RAN_FORWARD) == 0) {
+        return SLOT_FORWARD;
+    }
+    if ((ran & (RAN_BACKWARD | RAN_INPUT)) == 0) {
+        return SLOT_BACKWARD;
+    }
+    return (ran & RAN_INPUT) != 0 && (ran & RAN_WEIGHT) == 0 ? SLOT_WEIGHT_GRADIENT
+                                                             : SLOT_KIND_COUNT;
+}
+
+static bool check_missing(const struct stream *stream, uint32_t stage, const uint8_t *ran,
+                          struct diag *diag)
+{
+    uint32_t micro_batches = stream->shape.micro_batches;
+    uint32_t count = 0, first = 0;
+    for (uint32_t i = 0; i < stream->shape.chunks * micro_batches; i++) {
+        if (find_missing(ran[i]) != SLOT_KIND_COUNT) {
+            first = count++ == 0 ? i : first;
+        }
+    }
+    if (count == 0) {
+        return true;
+    }
+    return diag_push(diag, DIAG_P441, place_of(stream, stage), NULL,
+                     "stage %u never runs the %s of micro-batch %u of chunk %u (%u of %u chunks of "
+                     "micro-batches are not finished)",
+                     stage, kind_words[find_missing(ran[first])], first % micro_batches,
+                     first / micro_batches, count, stream->shape.chunks * micro_batches);
+}
+
+static bool check_stage(const struct stream *stream, uint32_t stage, struct diag *diag)
+{
+    struct arena_mark mark = arena_find_mark(diag->arena);
+    size_t pairs = (size_t)stream->shape.chunks * stream->shape.micro_batches;
+    uint8_t *ran = ARENA_PUSH(diag->arena, uint8_t, pairs);
+    bool good = true;
+    for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
+        good = check_slot(stream, stage, &stream->slots[stage][i], ran, diag) && good;
+    }
+    good = check_missing(stream, stage, ran, diag) && good;
+    if (good) { /* else the diag has text behind the mark */
+        arena_pop(diag->arena, mark);
+    }
+    return good;
+}
+
+/* How far each stage has come, and which slots have ended: [model chunk * micro_batches + micro-batch]. */
+struct walk {
+    uint32_t *at;
+    bool *forward, *backward;
+};
+
+static bool *find_flag(const struct stream *stream, const struct walk *walk, uint32_t model_chunk,
+                       const struct slot *slot)
+{
+    size_t index = (size_t)model_chunk * stream->shape.micro_batches + slot->micro_batch;
+    return slot->kind == SLOT_FORWARD ? &walk->forward[index] : &walk->backward[index];
+}
+
+static bool is_ready(const struct stream *stream, const struct walk *walk, uint32_t stage)
+{
+    const struct slot *slot = &stream->slots[stage][walk->at[stage]];
+    uint32_t source = stream_find_source(stream, stage, slot);
+    return source == STREAM_NO_SOURCE || *find_flag(stream, walk, source, slot);
+}
+
+/* Runs the stage as far as it goes; true if it went at all. */
+static bool go_on(const struct stream *stream, struct walk *walk, uint32_t stage)
+{
+    uint32_t begin = walk->at[stage];
+    while (walk->at[stage] < stream->slot_counts[stage] && is_ready(stream, walk, stage)) {
+        const struct slot *slot = &stream->slots[stage][walk->at[stage]];
+        uint32_t place = stage * stream->shape.chunks + slot->chunk;
+        if (slot->kind != SLOT_WEIGHT_GRADIENT) {
+            *find_flag(stream, walk, stream->model_chunk[place], slot) = true;
+        }
+        walk->at[stage]++;
+    }
+    return walk->at[stage] > begin;
+}
+
+/* The stage that runs what this blocked stage waits for. */
+static uint32_t find_blocker(const struct stream *stream, const struct walk *walk, uint32_t stage)
+{
+    const struct slot *slot = &stream->slots[stage][walk->at[stage]];
+    uint32_t source = stream_find_source(stream, stage, slot);
+    assert(source != STREAM_NO_SOURCE);
+    return stream->chunk_place[source] / stream->shape.chunks;
+}
+
+static void push_wait(const struct stream *stream, const struct walk *walk, uint32_t stage,
+                      struct text *out)
+{
+    const struct schedule_shape *shape = &stream->shape;
+    struct slot slot = stream->slots[stage][walk->at[stage]];
+    text_push(out, "%sstage %u waits with ", out->length == 0 ? "" : ", ", stage);
+    schedule_dump_slot(&slot, shape->chunks, out);
+    slot.chunk = stream->chunk_place[stream_find_source(stream, stage, &slot)] % shape->chunks;
+    text_push(out, " for ");
+    schedule_dump_slot(&slot, shape->chunks, out);
+    text_push(out, " of stage %u", find_blocker(stream, walk, stage));
+}
+
+/* Every blocked stage waits for a blocked one, so following them from any comes into a cycle. */
+static bool report_cycle(const struct stream *stream, const struct walk *walk, uint32_t blocked,
+                         struct diag *diag)
+{
+    uint32_t stage = blocked;
+    for (uint32_t i = 0; i < stream->shape.stages; i++) {
+        stage = find_blocker(stream, walk, stage);
+    }
+    struct text cycle;
+    text_init(&cycle, diag->arena);
+    uint32_t first = stage;
+    do {
+        push_wait(stream, walk, stage, &cycle);
+        stage = find_blocker(stream, walk, stage);
+    } while (stage != first);
+    return diag_push(diag, DIAG_P443, place_of(stream, first),
+                     "a slot must stand behind all that what it waits for needs",
+                     "the stages wait for each other for ever: %s", cycle.bytes);
+}
+
+static bool check_end(const struct stream *stream, struct diag *diag)
+{
+    const struct schedule_shape *shape = &stream->shape;
+    size_t pairs = (size_t)shape->stages * shape->chunks * shape->micro_batches;
+    struct arena_mark mark = arena_find_mark(diag->arena);
+    struct walk walk = {.at = ARENA_PUSH(diag->arena, uint32_t, shape->stages),
+                        .forward = ARENA_PUSH(diag->arena, bool, pairs),
+                        .backward = ARENA_PUSH(diag->arena, bool, pairs)};
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t stage = 0; stage < shape->stages; stage++) {
+            moved = go_on(stream, &walk, stage) || moved;
+        }
+    }
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        if (walk.at[stage] < stream->slot_counts[stage]) {
+            return report_cycle(stream, &walk, stage, diag);
+        }
+    }
+    arena_pop(diag->arena, mark);
+    return true;
+}
+
+bool stream_check(const struct stream *stream, struct diag *diag)
+{
+    const struct schedule_shape *shape = &stream->shape;
+    bool good = true;
+    for (uint32_t place = 0; place < shape->stages * shape->chunks; place++) {
+        assert(stream->chunk_place[stream->model_chunk[place]] == place);
+    }
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        good = check_stage(stream, stage, diag) && good;
+    }
+    return good && check_end(stream, diag);
+}
