@@ -143,14 +143,25 @@ static const char *push_characters(struct text *out, const char *at, uint32_t co
     return at;
 }
 
+/* Characters before the column, no more than the line has. */
+static uint32_t count_before(const struct diag_place *place)
+{
+    uint32_t count = 0;
+    const char *at = place->source_line;
+    for (; count < place->column - 1 && *at != '\0'; count++) {
+        at = skip_character(at);
+    }
+    return count;
+}
+
 /* The source line, clipped to a window, with a caret below the column. */
 static void dump_source(const struct diag_place *place, struct text *out)
 {
-    uint32_t before = place->column - 1;
+    uint32_t before = count_before(place);
     const char *at = place->source_line;
     text_push(out, "    ");
     if (before > SHOWN_COLUMNS - 10) {
-        for (; before > SHOWN_BEFORE && *at != '\0'; before--) {
+        for (; before > SHOWN_BEFORE; before--) {
             at = skip_character(at);
         }
         text_push(out, "...");

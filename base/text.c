@@ -95,24 +95,28 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein distance by rows; both words at most NEAREST_LENGTH_MAX long. */
+/* Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), by rows; both
+ * words at most NEAREST_LENGTH_MAX long. */
 static uint32_t distance(const char *a, const char *b)
 {
-    uint32_t row[NEAREST_LENGTH_MAX + 1];
-    uint32_t width = (uint32_t)strlen(b);
+    uint32_t rows[3][NEAREST_LENGTH_MAX + 1];
+    const uint32_t height = (uint32_t)strlen(a), width = (uint32_t)strlen(b);
     for (uint32_t j = 0; j <= width; j++) {
-        row[j] = j;
+        rows[0][j] = j;
     }
-    for (uint32_t i = 0; a[i] != '\0'; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i + 1;
-        for (uint32_t j = 0; j < width; j++) {
-            uint32_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = smaller(replaced, smaller(row[j], row[j + 1]) + 1);
+    for (uint32_t i = 1; i <= height; i++) {
+        uint32_t *row = rows[i % 3];
+        const uint32_t *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (uint32_t j = 1; j <= width; j++) {
+            row[j] = smaller(above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1),
+                             smaller(row[j - 1], above[j]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                row[j] = smaller(row[j], two_above[j - 2] + 1);
+            }
         }
     }
-    return row[width];
+    return rows[height % 3][width];
 }
 
 const char *text_find_nearest(const char *word, const char *const *candidates, size_t count)

@@ -1,0 +1,42 @@
+/* One open document for the tests of the JSON reader. */
+#ifndef SHARDPLAN_TESTS_UNIT_JSON_TEXT_H
+#define SHARDPLAN_TESTS_UNIT_JSON_TEXT_H
+
+#include <string.h>
+
+#include "base/json.h"
+#include "tests/tap_main.h"
+
+static struct arena arena;
+static struct diag diag;
+static struct json *document;
+
+static inline bool open_text(const char *text, bool lenient)
+{
+    arena_init(&arena);
+    diag_init(&diag, &arena);
+    return json_open_text("t.json", text, strlen(text), lenient, &arena, &document, &diag);
+}
+
+static inline struct json_value root(const char *text)
+{
+    ck_assert_msg(open_text(text, false), "%s: %s", text, diag.entries[0].message);
+    return json_root(document);
+}
+
+static inline void close_text(void)
+{
+    json_close(document);
+    arena_release(&arena);
+}
+
+/* What a person would see. */
+static inline const char *messages(void)
+{
+    struct text text;
+    text_init(&text, &arena);
+    diag_dump(&diag, &text);
+    return text.bytes;
+}
+
+#endif
