@@ -26,6 +26,8 @@ struct attention_point {
 struct accelerator {
     const char *name;
     const char *vendor;
+    const char *kind;                       /* "gpu", "tpu", "wafer", ...: for people; "" if not given */
+    uint32_t year;                          /* of release, for people; 0 if not given */
     uint64_t memory_bytes;
     double memory_Bps;
     double peak_flops_per_s[DTYPE_COUNT];   /* dense; 0: not supported */
@@ -40,6 +42,7 @@ struct accelerator {
     uint32_t attention_point_count;
     double tdp_w;
     const char *source;                     /* provenance of the constants, for reports */
+    const char *gemm_source, *attention_source;     /* of those two groups */
 };
 
 /* Finds NAME (without case, aliases too) among topologies/accelerators/ of the data folder; unknown names are

@@ -1,0 +1,97 @@
+/* Many names written as one: "a[0-3]" stands for a0, a1, a2, a3. */
+#include "topologies/id_range.h"
+
+#include <string.h>
+
+#define DIGITS_MAX 9
+
+/* The number of up to nine digits at `at`; gives the byte behind it, NULL if there is none. */
+static const char *read_number(const char *at, uint32_t *out)
+{
+    const char *begin = at;
+    uint32_t number = 0;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (at - begin == DIGITS_MAX) {
+            return NULL;
+        }
+        number = number * 10 + (uint32_t)(*at - '0');
+    }
+    *out = number;
+    return at == begin ? NULL : at;
+}
+
+static bool read_bracket(const char *begin, struct id_bracket *out)
+{
+    uint32_t low, high;
+    const char *dash = read_number(begin + 1, &low);
+    if (dash == NULL || *dash != '-') {
+        return false;
+    }
+    const char *close = read_number(dash + 1, &high);
+    if (close == NULL || *close != ']' || high < low) {
+        return false;
+    }
+    *out = (struct id_bracket){
+        .begin = begin,
+        .end = close + 1,
+        .low = low,
+        .high = high,
+        .width = begin[1] == '0' ? (uint32_t)(dash - begin - 1) : 1,
+    };
+    return true;
+}
+
+bool id_range_read(const char *text, struct id_range *out)
+{
+    struct id_range range = {.text = text, .count = 1};
+    const char *open = strchr(text, '[');
+    while (open != NULL) {
+        struct id_bracket *bracket = &range.brackets[range.bracket_count];
+        if (range.bracket_count == ID_BRACKET_MAX || !read_bracket(open, bracket)) {
+            return false;
+        }
+        range.bracket_count++;
+        const uint64_t size = (uint64_t)bracket->high - bracket->low + 1;
+        range.count = range.count > UINT64_MAX / size ? UINT64_MAX : range.count * size;
+        open = strchr(bracket->end, '[');
+    }
+    *out = range;
+    return *text != '\0';
+}
+
+const char *id_range_build(const struct id_range *range, uint64_t index, struct arena *arena)
+{
+    uint32_t numbers[ID_BRACKET_MAX];
+    for (uint32_t i = range->bracket_count; i-- > 0;) {
+        const struct id_bracket *bracket = &range->brackets[i];
+        const uint64_t size = (uint64_t)bracket->high - bracket->low + 1;
+        numbers[i] = bracket->low + (uint32_t)(index % size);
+        index /= size;
+    }
+    struct text id;
+    text_init(&id, arena);
+    const char *at = range->text;
+    for (uint32_t i = 0; i < range->bracket_count; i++) {
+        const struct id_bracket *bracket = &range->brackets[i];
+        text_push_bytes(&id, at, (size_t)(bracket->begin - at));
+        text_push(&id, "%0*u", (int)bracket->width, numbers[i]);
+        at = bracket->end;
+    }
+    text_push(&id, "%s", at);
+    return id.bytes;
+}
+
+bool id_range_find_number(const char *id, size_t *out_prefix_length, uint32_t *out_number)
+{
+    const size_t length = strlen(id);
+    size_t prefix = length;
+    while (prefix > 0 && id[prefix - 1] >= '0' && id[prefix - 1] <= '9') {
+        prefix--;
+    }
+    const bool zeros = id[prefix] == '0' && length - prefix > 1;
+    if (zeros || strchr(id, '[') != NULL || read_number(id + prefix, out_number) == NULL) {
+        return false;
+    }
+    *out_prefix_length = prefix;
+    return true;
+}
