@@ -35,10 +35,11 @@ struct shard_state {
     int8_t at[ATOM_MAX];
 };
 
-/* The axis each atom cuts in an op with that domain (>= 0) or STATE_WHOLE; from_fold[i]: dim charged for it. */
+/* The axis each atom cuts in an op with that domain (>= 0) or STATE_WHOLE, and on whose behalf. */
 struct shard_cut {
     int8_t axis[ATOM_MAX];
-    uint32_t dim[ATOM_MAX];
+    uint32_t dim[ATOM_MAX];     /* dim_table index: the host, or the instead fold that took the atom */
+    uint32_t beside_atoms;      /* bit set: cut by a beside fold */
 };
 
 enum shard_action { SHARD_REDUCE, SHARD_REDUCE_SCATTER, SHARD_EXCHANGE, SHARD_GATHER, SHARD_ACTION_COUNT };

@@ -28,7 +28,8 @@ struct work_compute {
     enum op_kind kind;
     enum work_pass pass;
     bool recompute;                 /* forward work done again for the backward */
-    bool joined;                    /* same kernel as the compute item before: price them as one (n adds) */
+    bool joined;                    /* same kernel as the compute item before: priced as one, the extents of the joined
+                                     * weights add: n forward and weight gradient, k input gradient */
     bool flash;                     /* OP_ATTENTION: flash kernel, else plain matmul-softmax-matmul */
     uint64_t m, n, k, groups;       /* OP_CONTRACT */
     uint64_t batch, heads, kv_heads, queries, keys, head_dim;   /* OP_ATTENTION */
@@ -125,7 +126,8 @@ struct work {
     struct rank_group groups[WORK_GROUP_MAX];
     uint32_t group_count;
     uint32_t first_block, last_block;   /* blocks of the parts that run once at the ends of the chain */
-    uint32_t recompute_layers;          /* layers per chunk in their recomputed form, first ones; UINT32_MAX: all */
+    enum work_keep keep;                /* form of the layers that do not keep all */
+    uint32_t recompute_layers;          /* layers per chunk in that form, the first ones; UINT32_MAX: all */
     struct work_message send;           /* boundary activation between stages; bytes 0 when there is one stage */
     struct work_message tied;           /* gradient sum of tied weights between the end stages; bytes 0: none */
     struct work_message norm;           /* gradient norm over everybody before the update */

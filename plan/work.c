@@ -1,0 +1,304 @@
+/* A work program from a problem with a plan: the sharding rule gives the blocks, policies rewrite them, lowering
+ * turns weights into resident bytes with the messages of a step. */
+#include "plan/work.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "plan/work_inside.h"
+
+const char *work_cause_name(enum work_cause cause)
+{
+    static const char *const names[CAUSE_COUNT] = {"partial sum", "gather", "reshard", "activation", "gradient",
+                                                   "parameter gather", "tied weight", "gradient norm"};
+    return names[cause];
+}
+
+static bool same_group(const struct rank_group *a, const struct rank_group *b)
+{
+    return a->ranks == b->ranks && a->step_count == b->step_count &&
+           memcmp(a->steps, b->steps, a->step_count * sizeof a->steps[0]) == 0;
+}
+
+uint32_t work_group_index(struct work *work, const struct rank_group *group)
+{
+    for (uint32_t i = 0; i < work->group_count; i++) {
+        if (same_group(&work->groups[i], group)) {
+            return i;
+        }
+    }
+    assert(work->group_count < WORK_GROUP_MAX);
+    work->groups[work->group_count] = *group;
+    return work->group_count++;
+}
+
+uint32_t work_group_of_atoms(struct work *work, const struct shard_mesh *mesh, uint32_t atoms)
+{
+    struct rank_group group = {.ranks = 1, .step_count = 0};
+    for (uint32_t i = 0; i < mesh->atom_count; i++) {
+        if ((atoms >> i & 1u) == 0) {
+            continue;
+        }
+        group.ranks *= mesh->atoms[i].size;
+        group.steps[group.step_count].stride = mesh->atoms[i].stride;
+        group.steps[group.step_count].size = mesh->atoms[i].size;
+        group.step_count++;
+    }
+    return work_group_index(work, &group);
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------- */
+
+static void start_part(struct work_builder *builder, uint32_t part)
+{
+    const struct model *model = builder->model;
+    builder->part = &model->parts[part];
+    builder->cuts = ARENA_PUSH(builder->arena, struct shard_cut, builder->part->op_count);
+    builder->stored = ARENA_PUSH(builder->arena, struct shard_state, model->tensor_count);
+    builder->known = ARENA_PUSH(builder->arena, bool, model->tensor_count);
+    builder->producer = ARENA_PUSH(builder->arena, uint32_t, model->tensor_count);
+    memset(builder->producer, 0xff, model->tensor_count * sizeof *builder->producer);
+    for (uint32_t op = 0; op < builder->part->op_count; op++) {
+        const struct op *which = &model->ops[builder->part->first_op + op];
+        shard_cut_find(builder->mesh, which->domain, &builder->cuts[op]);
+        builder->producer[which->output] = op;
+    }
+}
+
+static uint32_t push_block(struct work_builder *builder, uint32_t part, enum work_keep keep)
+{
+    struct work *work = builder->work;
+    assert(work->block_count < WORK_BLOCK_MAX);
+    struct work_block *block = &work->blocks[work->block_count];
+    memset(block, 0, sizeof *block);
+    block->part = part;
+    block->keep = keep;
+    start_part(builder, part);
+    work_forward_build(builder, &block->forward);
+    if (keep == KEEP_BOUNDARY) {
+        work_push_copy(&block->backward, builder->arena, &block->forward, true);
+    }
+    work_backward_build(builder, keep == KEEP_SELECTIVE && work_core_is_dropped(builder), &block->backward);
+    work_memory_build(builder, block);
+    work_weights_build(builder, block);
+    return work->block_count++;
+}
+
+/* Parts that run once at the ends of the chain are always kept whole; middle layers have a second form when some are
+ * recomputed. */
+static void push_blocks(struct work_builder *builder)
+{
+    const struct model *model = builder->model;
+    struct work *work = builder->work;
+    for (uint32_t run = 0; run < model->run_count; run++) {
+        const uint32_t part = model->chain[run].part;
+        const bool middle = run > 0 && run + 1 < model->run_count;
+        if (work_find_block(work, part, KEEP_ALL) != NO_INDEX) {
+            continue;
+        }
+        const uint32_t block = push_block(builder, part, KEEP_ALL);
+        work->first_block = run == 0 ? block : work->first_block;
+        work->last_block = run + 1 == model->run_count ? block : work->last_block;
+        if (middle && work->keep != KEEP_ALL && work->recompute_layers > 0) {
+            push_block(builder, part, work->keep);
+        }
+    }
+}
+
+/* --- messages between stages and over all devices ------------------------------------------------------ */
+
+static uint32_t chain_dim(void)
+{
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        if (dim_table[i]->cuts_chain) {
+            return i;
+        }
+    }
+    BUG("no dim cuts the chain");
+}
+
+static uint32_t chain_stride(const struct plan *plan)
+{
+    const struct group *group = &plan->groups[0];
+    uint32_t stride = 1;
+    for (uint32_t i = 0; i < group->mesh_count && !group->mesh[i].dim->cuts_chain; i++) {
+        stride *= group->mesh[i].degree;
+    }
+    return stride;
+}
+
+static struct rank_group pair(uint32_t stride)
+{
+    struct rank_group group = {.ranks = 2, .step_count = 1};
+    group.steps[0].stride = stride;
+    group.steps[0].size = 2;
+    return group;
+}
+
+static void push_stage_messages(struct work_builder *builder)
+{
+    struct work *work = builder->work;
+    if (work->shape.stages == 1) {
+        return;
+    }
+    const struct model *model = builder->model;
+    const struct part *first = &model->parts[model->chain[0].part];
+    const struct tensor *stream = &model->tensors[first->output];
+    const struct shard_state state = work_boundary_state(builder, stream);
+    const uint32_t stride = chain_stride(work->plan);
+    const struct rank_group next = pair(stride), ends = pair(stride * (work->shape.stages - 1));
+    work->send = (struct work_message){
+        .kind = COLLECTIVE_SEND, .group = work_group_index(work, &next),
+        .bytes = shard_count_elements(builder->mesh, stream, &state) * work_element_bytes(work->problem, stream),
+        .dim = chain_dim(), .cause = CAUSE_ACTIVATION, .pieces = 1, .period = 1};
+    work->tied = (struct work_message){
+        .kind = COLLECTIVE_ALL_REDUCE, .group = work_group_index(work, &ends), .bytes = 0.0, .dim = chain_dim(),
+        .cause = CAUSE_TIED, .pieces = 1, .period = 1};
+}
+
+/* One fp32 scalar over every device that holds parameters. */
+static void push_norm(struct work *work)
+{
+    const uint64_t devices = plan_count_devices(work->plan);
+    if (devices < 2) {
+        return;
+    }
+    struct rank_group all = {.ranks = (uint32_t)devices, .step_count = 1};
+    all.steps[0].stride = 1;
+    all.steps[0].size = (uint32_t)devices;
+    const struct group *group = &work->plan->groups[0];
+    uint32_t outermost = 0;
+    for (uint32_t i = 0; i < group->mesh_count; i++) {
+        outermost = group->mesh[i].degree > 1 ? i : outermost;
+    }
+    uint32_t dim = 0;
+    while (dim_table[dim] != group->mesh[outermost].dim) {
+        dim++;
+    }
+    work->norm = (struct work_message){
+        .kind = COLLECTIVE_ALL_REDUCE, .group = work_group_index(work, &all), .bytes = 4.0, .dim = dim,
+        .cause = CAUSE_NORM, .pieces = 1, .period = 1};
+}
+
+/* --- policies ------------------------------------------------------------------------------------------ */
+
+/* Those that choose the form of layers come before the blocks are made, the others rewrite the made blocks; both in
+ * ascending order of kind, then list order. */
+static void apply_policies(struct work *work)
+{
+    const struct plan *plan = work->plan;
+    uint32_t last_order = 0;
+    for (bool more = true; more;) {
+        uint32_t next_order = UINT32_MAX;
+        for (uint32_t i = 0; i < plan->policy_count; i++) {
+            const struct policy *kind = plan->policies[i].kind;
+            assert(kind->rewrite != NULL);
+            if (kind->order == last_order) {
+                kind->rewrite(&plan->policies[i], work);
+            } else if (kind->order > last_order && kind->order < next_order) {
+                next_order = kind->order;
+            }
+        }
+        more = next_order != UINT32_MAX;
+        last_order = next_order;
+    }
+}
+
+void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena, struct work *out)
+{
+    memset(out, 0, sizeof *out);
+    out->problem = problem;
+    out->plan = plan;
+    out->keep = KEEP_ALL;
+    out->shape = (struct schedule_shape){
+        .stages = plan_count_stages(plan), .chunks = plan->schedule.chunks,
+        .micro_batches = plan_count_micro_batches(problem, plan)};
+    assert(out->shape.micro_batches > 0);
+    struct shard_mesh mesh;
+    shard_mesh_build(problem, plan, &mesh);
+    struct work_builder builder = {
+        .work = out, .problem = problem, .model = problem->model, .mesh = &mesh, .arena = arena};
+    apply_policies(out);
+    push_blocks(&builder);
+    apply_policies(out);
+    start_part(&builder, problem->model->chain[0].part);
+    push_stage_messages(&builder);
+    push_norm(out);
+    work_lower(out, arena);
+}
+
+uint32_t work_find_block(const struct work *work, uint32_t part, enum work_keep keep)
+{
+    for (uint32_t i = 0; i < work->block_count; i++) {
+        if (work->blocks[i].part == part && work->blocks[i].keep == keep) {
+            return i;
+        }
+    }
+    return NO_INDEX;
+}
+
+/* The first layers of each chunk are in their second form, as many as the plan says. */
+static void count_middle(const struct work *work, uint32_t part, uint32_t layers, uint32_t *left, uint32_t *row)
+{
+    const uint32_t plain = work_find_block(work, part, KEEP_ALL);
+    const uint32_t other = work->keep == KEEP_ALL ? NO_INDEX : work_find_block(work, part, work->keep);
+    const uint32_t again = other == NO_INDEX ? 0 : layers < *left ? layers : *left;
+    *left -= again;
+    row[plain] += layers - again;
+    if (other != NO_INDEX) {
+        row[other] += again;
+    }
+}
+
+void work_count_blocks(const struct work *work, const uint32_t *layers, uint32_t *out)
+{
+    const struct model *model = work->problem->model;
+    const uint32_t chunks = work->shape.stages * work->shape.chunks;
+    memset(out, 0, (size_t)chunks * WORK_BLOCK_MAX * sizeof *out);
+    uint32_t run = 1, used = 0;
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        uint32_t *row = &out[(size_t)chunk * WORK_BLOCK_MAX];
+        uint32_t left = work->recompute_layers;
+        for (uint32_t need = layers[chunk]; need > 0;) {
+            assert(run + 1 < model->run_count);
+            const uint32_t here = model->chain[run].count - used;
+            const uint32_t take = need < here ? need : here;
+            count_middle(work, model->chain[run].part, take, &left, row);
+            need -= take;
+            used = take == here ? 0 : used + take;
+            run += take == here ? 1 : 0;
+        }
+    }
+    out[work->first_block]++;
+    out[(size_t)(chunks - 1) * WORK_BLOCK_MAX + work->last_block]++;
+}
+
+static bool items_are_sound(const struct work *work, const struct work_items *items)
+{
+    for (uint32_t i = 0; i < items->count; i++) {
+        const struct work_item *item = &items->items[i];
+        if (item->is_message ? item->message.group >= work->group_count || !(item->message.bytes >= 0.0) ||
+                                   item->message.pieces == 0 || item->message.period == 0
+                             : !(item->compute.flops >= 0.0) || !(item->compute.bytes >= 0.0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool work_check(const struct work *work, struct diag *diag)
+{
+    const struct diag_place nowhere = {0};
+    for (uint32_t i = 0; i < work->block_count; i++) {
+        const struct work_block *block = &work->blocks[i];
+        const bool sound = items_are_sound(work, &block->forward) && items_are_sound(work, &block->backward) &&
+                           items_are_sound(work, &block->gather) && items_are_sound(work, &block->sync) &&
+                           items_are_sound(work, &block->update) && block->saved_bytes >= 0.0 &&
+                           block->parameters_bytes >= 0.0 && block->working_bytes >= 0.0;
+        if (!sound) {
+            return diag_push(diag, DIAG_P490, nowhere, NULL, "block %u of the work program is unsound: amounts must be "
+                             "finite and not negative, groups known", i);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,143 @@
+/* How much one op is on one device: local shapes, FLOPs, bytes. */
+#include <assert.h>
+#include <string.h>
+
+#include "plan/work_inside.h"
+
+static bool has_axis(axis_set set, uint32_t axis)
+{
+    return (set >> axis & 1u) != 0;
+}
+
+double work_element_bytes(const struct problem *problem, const struct tensor *tensor)
+{
+    switch (tensor->class) {
+    case TENSOR_ACTIVATION:
+    case TENSOR_WEIGHT: return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0 : 2.0;
+    case TENSOR_STATISTIC: return 4.0;
+    case TENSOR_MASK: return 1.0;
+    case TENSOR_INDEX: return 8.0;
+    case TENSOR_CLASS_COUNT: break;
+    }
+    BUG("tensor '%s' is of no class", tensor->name);
+}
+
+static uint64_t product(const struct work_builder *builder, const struct shard_cut *cut, axis_set axes)
+{
+    uint64_t size = 1;
+    for (uint32_t i = 0; i < builder->model->axis_count; i++) {
+        size *= has_axis(axes, i) ? shard_axis_size(builder->mesh, cut, i) : 1;
+    }
+    return size;
+}
+
+/* Elements of the tensor that the op touches on this device. */
+static double touched(const struct work_builder *builder, const struct shard_cut *cut, uint32_t tensor, bool mirrored)
+{
+    const struct tensor *which = &builder->model->tensors[tensor];
+    const struct shard_state state = shard_state_operand(builder->mesh, cut, which, mirrored);
+    return shard_count_elements(builder->mesh, which, &state);
+}
+
+static double touched_bytes(const struct work_builder *builder, const struct shard_cut *cut, uint32_t tensor,
+                            bool mirrored)
+{
+    return touched(builder, cut, tensor, mirrored) *
+           work_element_bytes(builder->problem, &builder->model->tensors[tensor]);
+}
+
+/* Share of queries x keys: causal counts the diagonal, (s + 1) / 2s; a window keeps `window` keys of each query. */
+static double attention_density(const struct op *op, uint64_t keys)
+{
+    const double s = (double)keys;
+    const double causal = (s + 1.0) / (2.0 * s);
+    switch (op->density) {
+    case DENSITY_FULL:
+    case DENSITY_ROUTED: return 1.0;
+    case DENSITY_CAUSAL: return causal;
+    case DENSITY_WINDOW: {
+        const double w = (double)op->window;
+        return w >= s ? causal : (w * s - w * (w - 1.0) / 2.0) / (s * s);
+    }
+    case DENSITY_KIND_COUNT: break;
+    }
+    BUG("op '%s' has no density", op->name);
+}
+
+/* Forward: X[m,k] W[k,n]; input gradient dY[m,n] W^T; weight gradient X^T dY. Axes in all three are groups. */
+static void fill_contract(const struct work_builder *builder, const struct op *op, const struct shard_cut *cut,
+                          struct work_compute *out)
+{
+    const struct tensor *x = &builder->model->tensors[op->inputs[0]];
+    const struct tensor *w = &builder->model->tensors[op->weights[0]];
+    const struct tensor *y = &builder->model->tensors[op->output];
+    const axis_set groups = x->axes & w->axes & y->axes;
+    const uint64_t n = product(builder, cut, w->axes & y->axes & ~groups) * w->copies;
+    const uint64_t k = product(builder, cut, w->axes & x->axes & ~groups);
+    const double rows = (double)product(builder, cut, x->axes & y->axes & ~groups) * x->density;
+    const uint64_t m = rows < 1.0 ? 1 : (uint64_t)(rows + 0.5);
+    out->groups = product(builder, cut, groups);
+    out->m = out->pass == PASS_WEIGHT_GRADIENT ? k : m;
+    out->n = out->pass == PASS_INPUT_GRADIENT ? k : n;
+    out->k = out->pass == PASS_WEIGHT_GRADIENT ? m : out->pass == PASS_INPUT_GRADIENT ? n : k;
+    out->flops = 2.0 * rows * (double)n * (double)k * (double)out->groups;
+    out->bytes = touched_bytes(builder, cut, op->inputs[0], false) + touched_bytes(builder, cut, op->weights[0], false) +
+                 touched_bytes(builder, cut, op->output, false);
+}
+
+static void fill_attention(const struct work_builder *builder, const struct op *op, const struct shard_cut *cut,
+                           struct work_compute *out)
+{
+    const struct model *model = builder->model;
+    const uint32_t kv_heads = model_find_axis(model, "kv_heads");
+    out->batch = shard_axis_size(builder->mesh, cut, model_find_axis(model, "batch"));
+    out->heads = shard_axis_size(builder->mesh, cut, model_find_axis(model, "heads"));
+    out->kv_heads = kv_heads == NO_INDEX ? out->heads : shard_axis_size(builder->mesh, cut, kv_heads);
+    out->queries = shard_axis_size(builder->mesh, cut, model_find_axis(model, "seq"));
+    out->keys = shard_axis_size(builder->mesh, cut, model_find_axis(model, "keys"));
+    out->head_dim = shard_axis_size(builder->mesh, cut, model_find_axis(model, "head_dim"));
+    out->density_frac = attention_density(op, out->keys);
+    out->flash = builder->problem->setup->attention == ATTENTION_FLASH;
+    const double forward = 4.0 * (double)out->batch * (double)out->heads * (double)out->queries * (double)out->keys *
+                           (double)out->head_dim * out->density_frac;
+    /* backward: five matmuls for the forward's two; flash recomputes the scores, plain attention keeps them (four) */
+    out->flops = out->pass == PASS_FORWARD ? forward : out->flash ? 2.5 * forward : 2.0 * forward;
+    out->bytes = touched_bytes(builder, cut, op->output, false);
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        out->bytes += touched_bytes(builder, cut, op->inputs[i], (op->mirrored >> i & 1u) != 0);
+    }
+    out->bytes *= out->pass == PASS_FORWARD ? 1.0 : 2.0;
+}
+
+static void fill_stream(const struct work_builder *builder, const struct op *op, const struct shard_cut *cut,
+                        struct work_compute *out)
+{
+    double elements = touched(builder, cut, op->output, false);
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const double read = touched(builder, cut, op->inputs[i], (op->mirrored >> i & 1u) != 0);
+        elements = read > elements ? read : elements;
+    }
+    out->bytes = elements * (out->pass == PASS_FORWARD ? op->forward_bytes : op->backward_bytes);
+}
+
+struct work_compute work_amount(const struct work_builder *builder, uint32_t op, enum work_pass pass)
+{
+    const struct op *which = &builder->model->ops[builder->part->first_op + op];
+    const struct shard_cut *cut = &builder->cuts[op];
+    struct work_compute out;
+    memset(&out, 0, sizeof out);
+    out.name = which->name;
+    out.kind = which->kind;
+    out.pass = pass;
+    out.joined = which->joined;
+    out.dtype = builder->problem->setup->dtype;
+    out.density_frac = 1.0;
+    switch (which->kind) {
+    case OP_CONTRACT: fill_contract(builder, which, cut, &out); break;
+    case OP_ATTENTION: fill_attention(builder, which, cut, &out); break;
+    case OP_STREAM:
+    case OP_LOOKUP: fill_stream(builder, which, cut, &out); break;
+    case OP_KIND_COUNT: BUG("op '%s' is of no kind", which->name);
+    }
+    return out;
+}

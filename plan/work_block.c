@@ -1,0 +1,393 @@
+/* The lists of one block: compute in execution order, with the messages that the sharding rule asks for between. */
+#include <assert.h>
+#include <string.h>
+
+#include "plan/work_inside.h"
+
+#define READER_MAX 8
+
+static struct work_item *next_item(struct work_items *items, struct arena *arena)
+{
+    if (items->count == items->capacity) {
+        const uint32_t capacity = items->capacity == 0 ? 16 : 2 * items->capacity;
+        struct work_item *grown = ARENA_PUSH(arena, struct work_item, capacity);
+        if (items->count > 0) {
+            memcpy(grown, items->items, items->count * sizeof *grown);
+        }
+        items->items = grown;
+        items->capacity = capacity;
+    }
+    return &items->items[items->count++];
+}
+
+void work_push_compute(struct work_items *items, struct arena *arena, struct work_compute compute)
+{
+    struct work_item *item = next_item(items, arena);
+    item->is_message = false;
+    item->compute = compute;
+}
+
+void work_push_message(struct work_items *items, struct arena *arena, struct work_message message)
+{
+    struct work_item *item = next_item(items, arena);
+    item->is_message = true;
+    item->message = message;
+}
+
+void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from, bool recompute)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        struct work_item *item = next_item(items, arena);
+        *item = from->items[i];
+        if (!item->is_message) {
+            item->compute.recompute = item->compute.recompute || recompute;
+        }
+    }
+}
+
+struct shard_state work_boundary_state(const struct work_builder *builder, const struct tensor *tensor)
+{
+    struct shard_cut cut;
+    shard_cut_find(builder->mesh, tensor->axes, &cut);
+    return shard_state_operand(builder->mesh, &cut, tensor, false);
+}
+
+static const struct op *op_at(const struct work_builder *builder, uint32_t op)
+{
+    return &builder->model->ops[builder->part->first_op + op];
+}
+
+static bool same_state(const struct work_builder *builder, const struct shard_state *a, const struct shard_state *b)
+{
+    return memcmp(a->at, b->at, builder->mesh->atom_count) == 0;
+}
+
+static enum collective_kind kind_of(enum shard_action action)
+{
+    switch (action) {
+    case SHARD_REDUCE: return COLLECTIVE_ALL_REDUCE;
+    case SHARD_REDUCE_SCATTER: return COLLECTIVE_REDUCE_SCATTER;
+    case SHARD_EXCHANGE: return COLLECTIVE_ALL_TO_ALL;
+    case SHARD_GATHER: return COLLECTIVE_ALL_GATHER;
+    case SHARD_ACTION_COUNT: break;
+    }
+    BUG("no action %d", (int)action);
+}
+
+static enum work_cause cause_of(enum shard_action action)
+{
+    return action == SHARD_EXCHANGE ? CAUSE_RESHARD : action == SHARD_GATHER ? CAUSE_GATHER : CAUSE_PARTIAL_SUM;
+}
+
+/* Pieces in which a move over a dim travels under the op it feeds; 0: the dim does not do that. */
+static uint32_t travelling_pieces(const struct work_builder *builder, const struct shard_move *move)
+{
+    for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
+        const struct shard_atom *atom = &builder->mesh->atoms[i];
+        if ((move->atoms >> i & 1u) != 0 && atom->dim == move->dim) {
+            return dim_table[atom->dim]->variants[atom->variant].overlap_chunks * atom->size;
+        }
+    }
+    return 0;
+}
+
+/* Messages for the moves of one tensor; `hidden`: the runtime runs them under the next compute item. `travelling`:
+ * 1 only moves that travel under an op, 0 only the others, -1 all. */
+static void push_moves(struct work_builder *builder, uint32_t tensor, struct shard_state from, struct shard_state to,
+                       bool hidden, int travelling, struct work_items *out)
+{
+    const struct tensor *which = &builder->model->tensors[tensor];
+    struct shard_move moves[SHARD_MOVE_MAX];
+    const uint32_t count = shard_moves_find(builder->mesh, which, from, to, moves);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t pieces = travelling_pieces(builder, &moves[i]);
+        if (travelling >= 0 && (pieces > 0) != (travelling == 1)) {
+            continue;
+        }
+        work_push_message(out, builder->arena, (struct work_message){
+            .kind = kind_of(moves[i].action),
+            .group = work_group_of_atoms(builder->work, builder->mesh, moves[i].atoms),
+            .bytes = moves[i].elements * work_element_bytes(builder->problem, which),
+            .dim = moves[i].dim, .cause = cause_of(moves[i].action),
+            .overlap = pieces > 0 || hidden ? OVERLAP_NEXT : OVERLAP_NONE,
+            .pieces = pieces > 0 ? pieces : 1, .period = 1});
+    }
+}
+
+/* What is kept of a tensor that moved: all moves but gathers have been made. */
+static struct shard_state kept_state(const struct work_builder *builder, struct shard_state from, struct shard_state to)
+{
+    for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
+        if (!(from.at[i] >= 0 && to.at[i] == STATE_WHOLE)) {
+            from.at[i] = to.at[i];
+        }
+    }
+    return from;
+}
+
+/* States in which readers of this list already have tensors, so that each is brought there once. */
+struct delivery {
+    uint32_t tensor;
+    struct shard_state state;
+};
+
+struct deliveries {
+    struct delivery made[4 * OP_INPUT_MAX * 8];
+    uint32_t count;
+};
+
+static bool deliver(struct work_builder *builder, struct deliveries *log, uint32_t tensor, struct shard_state wanted)
+{
+    for (uint32_t i = 0; i < log->count; i++) {
+        if (log->made[i].tensor == tensor && same_state(builder, &log->made[i].state, &wanted)) {
+            return false;
+        }
+    }
+    assert(log->count < sizeof log->made / sizeof log->made[0]);
+    log->made[log->count++] = (struct delivery){tensor, wanted};
+    return true;
+}
+
+static struct shard_state operand_state(const struct work_builder *builder, uint32_t op, uint32_t input)
+{
+    const struct op *which = op_at(builder, op);
+    return shard_state_operand(builder->mesh, &builder->cuts[op], &builder->model->tensors[which->inputs[input]],
+                               (which->mirrored >> input & 1u) != 0);
+}
+
+void work_forward_build(struct work_builder *builder, struct work_items *out)
+{
+    const struct part *part = builder->part;
+    struct deliveries log = {.count = 0};
+    if (part->input != NO_INDEX) {
+        builder->stored[part->input] = work_boundary_state(builder, &builder->model->tensors[part->input]);
+        builder->known[part->input] = true;
+    }
+    for (uint32_t op = 0; op < part->op_count; op++) {
+        const struct op *which = op_at(builder, op);
+        for (uint32_t i = 0; i < which->input_count; i++) {
+            const uint32_t tensor = which->inputs[i];
+            const struct shard_state wanted = operand_state(builder, op, i);
+            if (builder->known[tensor] && deliver(builder, &log, tensor, wanted)) {
+                push_moves(builder, tensor, builder->stored[tensor], wanted, false, -1, out);
+                builder->stored[tensor] = kept_state(builder, builder->stored[tensor], wanted);
+            }
+        }
+        work_push_compute(out, builder->arena, work_amount(builder, op, PASS_FORWARD));
+        builder->stored[which->output] =
+            shard_state_output(builder->mesh, &builder->cuts[op], &builder->model->tensors[which->output]);
+        builder->known[which->output] = true;
+    }
+    const struct tensor *output = &builder->model->tensors[part->output];
+    struct shard_state end = work_boundary_state(builder, output);
+    for (uint32_t i = 0; output->class == TENSOR_STATISTIC && i < builder->mesh->atom_count; i++) {
+        end.at[i] = builder->stored[part->output].at[i] == STATE_PARTIAL ? STATE_WHOLE
+                                                                        : builder->stored[part->output].at[i];
+    }
+    push_moves(builder, part->output, builder->stored[part->output], end, false, -1, out);
+    builder->stored[part->output] = end;
+}
+
+/* The state in which the producer of a tensor (or the part before) wants its gradient. */
+static struct shard_state gradient_target(const struct work_builder *builder, uint32_t tensor)
+{
+    const struct tensor *which = &builder->model->tensors[tensor];
+    if (builder->producer[tensor] == NO_INDEX) {
+        return work_boundary_state(builder, which);
+    }
+    struct shard_state state = shard_state_output(builder->mesh, &builder->cuts[builder->producer[tensor]], which);
+    for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
+        state.at[i] = state.at[i] == STATE_PARTIAL ? STATE_WHOLE : state.at[i];
+    }
+    return state;
+}
+
+/* Gradients of one tensor from all its readers are summed where they are alike, then moved once per state. */
+static void push_gradient_moves(struct work_builder *builder, uint32_t tensor, bool hidden, int travelling,
+                                struct work_items *out)
+{
+    struct shard_state states[READER_MAX];
+    uint32_t count = 0;
+    for (uint32_t op = 0; op < builder->part->op_count; op++) {
+        const struct op *which = op_at(builder, op);
+        for (uint32_t i = 0; i < which->input_count; i++) {
+            if (which->inputs[i] != tensor) {
+                continue;
+            }
+            const struct shard_state state =
+                shard_state_gradient(builder->mesh, &builder->cuts[op], &builder->model->tensors[tensor],
+                                     (which->mirrored >> i & 1u) != 0);
+            bool seen = false;
+            for (uint32_t k = 0; k < count; k++) {
+                seen = seen || same_state(builder, &states[k], &state);
+            }
+            if (!seen) {
+                assert(count < READER_MAX);
+                states[count++] = state;
+            }
+        }
+    }
+    const struct shard_state target = gradient_target(builder, tensor);
+    for (uint32_t k = 0; k < count; k++) {
+        push_moves(builder, tensor, states[k], target, hidden, travelling, out);
+    }
+}
+
+static bool has_gradient(const struct work_builder *builder, uint32_t tensor)
+{
+    const enum tensor_class class = builder->model->tensors[tensor].class;
+    return (class == TENSOR_ACTIVATION || class == TENSOR_STATISTIC) &&
+           (builder->producer[tensor] != NO_INDEX || tensor == builder->part->input);
+}
+
+static bool is_first_reader(const struct work_builder *builder, uint32_t tensor, uint32_t op)
+{
+    for (uint32_t before = 0; before < op; before++) {
+        const struct op *which = op_at(builder, before);
+        for (uint32_t i = 0; i < which->input_count; i++) {
+            if (which->inputs[i] == tensor) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool reads_again(const struct op *op, uint32_t tensor)
+{
+    for (uint32_t i = 0; i < op->keep_count; i++) {
+        if (op->keeps[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void push_input_moves(struct work_builder *builder, uint32_t op, bool hidden, int travelling,
+                             struct work_items *out)
+{
+    const struct op *which = op_at(builder, op);
+    for (uint32_t i = 0; i < which->input_count; i++) {
+        const uint32_t tensor = which->inputs[i];
+        if (has_gradient(builder, tensor) && is_first_reader(builder, tensor, op)) {
+            push_gradient_moves(builder, tensor, hidden, travelling, out);
+        }
+    }
+}
+
+/* Ops first..last that are one kernel (Q with K and V): their gradients are taken together, so that the sum of
+ * their input gradients moves once. */
+struct unit {
+    uint32_t first, last;
+};
+
+static void push_regathers(struct work_builder *builder, struct unit unit, struct deliveries *log,
+                           struct work_items *out)
+{
+    for (uint32_t op = unit.first; op <= unit.last; op++) {
+        const struct op *which = op_at(builder, op);
+        const bool hidden = builder->problem->setup->runtime->hides_regather && which->weight_count > 0;
+        for (uint32_t i = 0; i < which->input_count; i++) {
+            const uint32_t tensor = which->inputs[i];
+            const struct shard_state wanted = operand_state(builder, op, i);
+            if (reads_again(which, tensor) && builder->known[tensor] && deliver(builder, log, tensor, wanted)) {
+                push_moves(builder, tensor, builder->stored[tensor], wanted, hidden, -1, out);
+            }
+        }
+    }
+}
+
+static bool wants_input_gradient(const struct work_builder *builder, uint32_t op)
+{
+    const struct op *which = op_at(builder, op);
+    for (uint32_t i = 0; i < which->input_count; i++) {
+        if (has_gradient(builder, which->inputs[i])) {
+            return true;
+        }
+    }
+    return which->kind != OP_CONTRACT;      /* its one backward kernel carries that pass */
+}
+
+static void push_pass(struct work_builder *builder, struct unit unit, enum work_pass pass, struct work_items *out)
+{
+    bool first = true;
+    for (uint32_t op = unit.first; op <= unit.last; op++) {
+        const bool contracts = op_at(builder, op)->kind == OP_CONTRACT;
+        if (pass == PASS_WEIGHT_GRADIENT ? !contracts : !wants_input_gradient(builder, op)) {
+            continue;
+        }
+        struct work_compute amount = work_amount(builder, op, pass);
+        amount.joined = amount.joined && !first;
+        first = false;
+        work_push_compute(out, builder->arena, amount);
+    }
+}
+
+static void push_backward_unit(struct work_builder *builder, struct unit unit, struct deliveries *log,
+                               struct work_items *out)
+{
+    push_regathers(builder, unit, log, out);
+    for (uint32_t op = unit.first; op <= unit.last; op++) {
+        push_input_moves(builder, op, true, 1, out);
+    }
+    push_pass(builder, unit, PASS_INPUT_GRADIENT, out);
+    const bool hidden = builder->problem->setup->runtime->hides_regather &&
+                        op_at(builder, unit.first)->kind == OP_CONTRACT;
+    for (uint32_t op = unit.first; op <= unit.last; op++) {
+        push_input_moves(builder, op, hidden, 0, out);
+    }
+    push_pass(builder, unit, PASS_WEIGHT_GRADIENT, out);
+}
+
+static bool drops(const struct work_builder *builder, uint32_t tensor)
+{
+    const struct tensor *which = &builder->model->tensors[tensor];
+    return which->recomputable &&
+           (which->only == ATTENTION_ANY || which->only == builder->problem->setup->attention);
+}
+
+static bool op_is_rerun(const struct work_builder *builder, uint32_t op)
+{
+    const struct op *which = op_at(builder, op);
+    for (uint32_t i = 0; which->kind == OP_ATTENTION && i < which->keep_count; i++) {
+        if (drops(builder, which->keeps[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool work_core_is_dropped(const struct work_builder *builder)
+{
+    for (uint32_t op = 0; op < builder->part->op_count; op++) {
+        if (op_is_rerun(builder, op)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void work_backward_build(struct work_builder *builder, bool reruns_core, struct work_items *out)
+{
+    const struct part *part = builder->part;
+    struct deliveries log = {.count = 0};
+    const struct tensor *output = &builder->model->tensors[part->output];
+    if (output->class == TENSOR_ACTIVATION) {
+        push_moves(builder, part->output, work_boundary_state(builder, output),
+                   gradient_target(builder, part->output), false, -1, out);
+    }
+    for (uint32_t left = part->op_count; left > 0;) {
+        struct unit unit = {left - 1, left - 1};
+        while (op_at(builder, unit.first)->joined) {
+            assert(unit.first > 0);
+            unit.first--;
+        }
+        if (reruns_core && op_is_rerun(builder, unit.first)) {
+            struct work_compute again = work_amount(builder, unit.first, PASS_FORWARD);
+            again.recompute = true;
+            work_push_compute(out, builder->arena, again);
+        }
+        push_backward_unit(builder, unit, &log, out);
+        left = unit.first;
+    }
+}

@@ -1,0 +1,52 @@
+/* What the files that derive a work program share; nobody else includes it. */
+#ifndef SHARDPLAN_PLAN_WORK_INSIDE_H
+#define SHARDPLAN_PLAN_WORK_INSIDE_H
+
+#include "plan/shard_rule.h"
+#include "plan/work.h"
+
+/* One part under one mesh while its lists are made. Tensor arrays are indexed by the model's tensor index. */
+struct work_builder {
+    struct work *work;
+    const struct problem *problem;
+    const struct model *model;
+    const struct shard_mesh *mesh;
+    struct arena *arena;
+    const struct part *part;
+    struct shard_cut *cuts;             /* per op of the part */
+    struct shard_state *stored;         /* per tensor: state it is kept in once its first reader has it */
+    bool *known;                        /* per tensor: `stored` is set */
+    uint32_t *producer;                 /* per tensor: op of the part that writes it, else NO_INDEX */
+};
+
+void work_push_compute(struct work_items *items, struct arena *arena, struct work_compute compute);
+void work_push_message(struct work_items *items, struct arena *arena, struct work_message message);
+void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from, bool recompute);
+
+/* Index of the group made of those atoms of the mesh, added when new. */
+uint32_t work_group_index(struct work *work, const struct rank_group *group);
+uint32_t work_group_of_atoms(struct work *work, const struct shard_mesh *mesh, uint32_t atoms);
+
+/* Bytes of one element of a tensor as it is stored. */
+double work_element_bytes(const struct problem *problem, const struct tensor *tensor);
+
+/* The amount of one op in one pass on one device. */
+struct work_compute work_amount(const struct work_builder *builder, uint32_t op, enum work_pass pass);
+
+/* The residual stream's state between parts. */
+struct shard_state work_boundary_state(const struct work_builder *builder, const struct tensor *tensor);
+
+/* Lists of a block whose part is builder->part. */
+void work_forward_build(struct work_builder *builder, struct work_items *out);
+void work_backward_build(struct work_builder *builder, bool reruns_core, struct work_items *out);
+bool work_core_is_dropped(const struct work_builder *builder);
+
+/* Memory and weights of the block (keeps everything). */
+void work_memory_build(struct work_builder *builder, struct work_block *block);
+double work_saved_bytes(const struct work_builder *builder, enum work_keep keep, bool vocabulary);
+void work_weights_build(struct work_builder *builder, struct work_block *block);
+
+/* After the policies: resident bytes and the per-step lists of every block. */
+void work_lower(struct work *work, struct arena *arena);
+
+#endif

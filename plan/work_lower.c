@@ -1,0 +1,130 @@
+/* After the policies: what each block holds and does once per step. */
+#include <assert.h>
+#include <string.h>
+
+#include "plan/work_inside.h"
+
+static double parameter_bytes(const struct problem *problem)
+{
+    return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0 : 2.0;
+}
+
+static double master_bytes(const struct problem *problem)
+{
+    return parameter_bytes(problem) >= 4.0 ? 0.0 : (double)problem->setup->runtime->master_bytes;
+}
+
+/* Tied weights are the same memory when both ends of the chain are on one device. */
+static bool is_held(const struct work *work, const struct work_weights *weights)
+{
+    return !weights->tied || work->shape.stages > 1;
+}
+
+static void add_memory(const struct work *work, struct work_block *block, const struct work_weights *weights)
+{
+    const struct setup *setup = work->problem->setup;
+    const double n = (double)weights->elements;
+    const double per_optimizer_shard = n / (double)weights->optimizer_shards;
+    block->parameters_bytes += n * parameter_bytes(work->problem) / (double)weights->parameter_shards;
+    block->gradients_bytes += n * (double)setup->runtime->gradient_bytes / (double)weights->gradient_shards;
+    block->moments_bytes += per_optimizer_shard * (double)setup->optimizer->state_bytes;
+    block->optimizer_bytes += per_optimizer_shard * ((double)setup->optimizer->state_bytes + master_bytes(work->problem)) +
+                              n * weights->extra_state_bytes;
+    if (weights->parameter_shards > 1) {
+        block->gathered_bytes += n * parameter_bytes(work->problem);
+    }
+}
+
+static struct work_message message_of(const struct work_weights *weights, enum collective_kind kind, uint32_t group,
+                                      double bytes)
+{
+    return (struct work_message){
+        .kind = kind, .group = group, .bytes = bytes, .dim = weights->dim,
+        .cause = kind == COLLECTIVE_ALL_GATHER ? CAUSE_PARAMETER : CAUSE_GRADIENT,
+        .overlap = OVERLAP_NONE, .pieces = 1, .period = weights->period, .distance = weights->distance};
+}
+
+/* Parameters that are sharded themselves travel for every forward and backward, the others once, after the update. */
+static void push_gathers(struct work *work, struct work_block *block, const struct work_weights *weights,
+                         struct arena *arena)
+{
+    const double bytes = (double)weights->elements * parameter_bytes(work->problem);
+    if (weights->parameter_shards > 1) {
+        struct work_message gather = message_of(weights, COLLECTIVE_ALL_GATHER, weights->parameter_group, bytes);
+        gather.overlap = OVERLAP_BLOCK;
+        gather.period = 1;
+        work_push_message(&block->forward, arena, gather);
+        work_push_message(&block->backward, arena, gather);
+    } else if (weights->optimizer_shards > 1) {
+        struct work_message gather = message_of(weights, COLLECTIVE_ALL_GATHER, weights->optimizer_group, bytes);
+        work_push_message(&block->gather, arena, gather);
+    }
+}
+
+static void push_sums(struct work *work, struct work_block *block, const struct work_weights *weights,
+                      struct arena *arena)
+{
+    const double bytes = (double)weights->elements * (double)work->problem->setup->runtime->gradient_bytes;
+    if (weights->group != NO_INDEX) {
+        const bool scattered = weights->optimizer_shards > 1 || weights->gradient_shards > 1;
+        struct work_message sum = message_of(
+            weights, scattered ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE, weights->group, bytes);
+        if (weights->gradient_shards > 1) {
+            sum.overlap = OVERLAP_BLOCK;    /* gradients that are not kept whole are summed every micro-batch */
+            work_push_message(&block->backward, arena, sum);
+        } else {
+            work_push_message(&block->sync, arena, sum);
+        }
+    }
+    if (weights->side_group != NO_INDEX) {
+        work_push_message(&block->sync, arena,
+                          message_of(weights, COLLECTIVE_ALL_REDUCE, weights->side_group, bytes));
+    }
+}
+
+static void push_update(struct work *work, struct work_block *block, const struct work_weights *weights,
+                        struct arena *arena)
+{
+    struct work_compute update;
+    memset(&update, 0, sizeof update);
+    update.name = "update";
+    update.kind = OP_STREAM;
+    update.pass = PASS_UPDATE;
+    update.dtype = work->problem->setup->dtype;
+    update.density_frac = 1.0;
+    update.bytes = (double)weights->elements / (double)weights->optimizer_shards *
+                   work->problem->setup->optimizer->update_bytes;
+    update.joined = block->update.count > 0;
+    work_push_compute(&block->update, arena, update);
+}
+
+static void lower_block(struct work *work, struct work_block *block, struct arena *arena)
+{
+    for (uint32_t i = 0; i < block->weights_count; i++) {
+        const struct work_weights *weights = &block->weights[i];
+        if (is_held(work, weights)) {
+            add_memory(work, block, weights);
+            push_gathers(work, block, weights, arena);
+            push_sums(work, block, weights, arena);
+            push_update(work, block, weights, arena);
+        }
+    }
+}
+
+static void lower_tied(struct work *work)
+{
+    const struct work_block *last = &work->blocks[work->last_block];
+    for (uint32_t i = 0; work->shape.stages > 1 && i < last->weights_count; i++) {
+        if (last->weights[i].tied) {
+            work->tied.bytes += (double)last->weights[i].elements * (double)work->problem->setup->runtime->gradient_bytes;
+        }
+    }
+}
+
+void work_lower(struct work *work, struct arena *arena)
+{
+    for (uint32_t i = 0; i < work->block_count; i++) {
+        lower_block(work, &work->blocks[i], arena);
+    }
+    lower_tied(work);
+}

@@ -1,0 +1,164 @@
+/* What one block keeps on a device: weights by gradient group, saved activations, working space. */
+#include <assert.h>
+#include <string.h>
+
+#include "plan/work_inside.h"
+
+static const struct op *op_at(const struct work_builder *builder, uint32_t op)
+{
+    return &builder->model->ops[builder->part->first_op + op];
+}
+
+/* The state a kept tensor is in: as moved for its first reader, else as the op that keeps it left it. */
+static struct shard_state saved_state(const struct work_builder *builder, uint32_t op, uint32_t tensor)
+{
+    if (builder->known[tensor]) {
+        return builder->stored[tensor];
+    }
+    struct shard_state state =
+        shard_state_output(builder->mesh, &builder->cuts[op], &builder->model->tensors[tensor]);
+    for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
+        state.at[i] = state.at[i] == STATE_PARTIAL ? STATE_WHOLE : state.at[i];
+    }
+    return state;
+}
+
+static bool is_kept(const struct work_builder *builder, const struct tensor *tensor, enum work_keep keep)
+{
+    const bool exists = tensor->only == ATTENTION_ANY || tensor->only == builder->problem->setup->attention;
+    return exists && !(keep == KEEP_SELECTIVE && tensor->recomputable);
+}
+
+static bool over_vocabulary(const struct model *model, const struct tensor *tensor)
+{
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        if ((tensor->axes >> i & 1u) != 0 && model->axes[i].padded) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool was_seen(const uint32_t *seen, uint32_t count, uint32_t tensor)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (seen[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+double work_saved_bytes(const struct work_builder *builder, enum work_keep keep, bool vocabulary)
+{
+    const struct model *model = builder->model;
+    uint32_t seen[64 * OP_KEEP_MAX];
+    uint32_t count = 0;
+    double bytes = 0.0;
+    for (uint32_t op = 0; op < builder->part->op_count; op++) {
+        const struct op *which = op_at(builder, op);
+        for (uint32_t i = 0; i < which->keep_count; i++) {
+            const struct tensor *tensor = &model->tensors[which->keeps[i]];
+            if (was_seen(seen, count, which->keeps[i]) || !is_kept(builder, tensor, keep) ||
+                over_vocabulary(model, tensor) != vocabulary) {
+                continue;
+            }
+            assert(count < sizeof seen / sizeof seen[0]);
+            seen[count++] = which->keeps[i];
+            const struct shard_state state = saved_state(builder, op, which->keeps[i]);
+            bytes += shard_count_elements(builder->mesh, tensor, &state) *
+                     work_element_bytes(builder->problem, tensor);
+        }
+    }
+    return bytes;
+}
+
+/* An op's operands and result in the form it wants them, with their gradients. */
+static double op_working_bytes(const struct work_builder *builder, uint32_t op)
+{
+    const struct op *which = op_at(builder, op);
+    double bytes = 0.0;
+    for (uint32_t i = 0; i <= which->input_count; i++) {
+        const uint32_t tensor = i < which->input_count ? which->inputs[i] : which->output;
+        const struct tensor *what = &builder->model->tensors[tensor];
+        if (over_vocabulary(builder->model, what)) {
+            continue;   /* counted as logits */
+        }
+        const bool mirrored = i < which->input_count && (which->mirrored >> i & 1u) != 0;
+        const struct shard_state state = shard_state_operand(builder->mesh, &builder->cuts[op], what, mirrored);
+        bytes += 2.0 * shard_count_elements(builder->mesh, what, &state) * work_element_bytes(builder->problem, what);
+    }
+    return bytes;
+}
+
+void work_memory_build(struct work_builder *builder, struct work_block *block)
+{
+    block->saved_bytes = work_saved_bytes(builder, block->keep, false);
+    block->logits_bytes = work_saved_bytes(builder, block->keep, true);
+    block->working_bytes = 0.0;
+    for (uint32_t op = 0; op < builder->part->op_count; op++) {
+        const double bytes = op_working_bytes(builder, op);
+        block->working_bytes = bytes > block->working_bytes ? bytes : block->working_bytes;
+    }
+    if (block->keep == KEEP_BOUNDARY) {
+        const uint32_t input = builder->part->input;
+        const struct tensor *boundary = &builder->model->tensors[input];
+        const struct shard_state state = work_boundary_state(builder, boundary);
+        block->working_bytes += block->saved_bytes;     /* one recomputed layer is whole while its backward runs */
+        block->saved_bytes = shard_count_elements(builder->mesh, boundary, &state) *
+                             work_element_bytes(builder->problem, boundary);
+        block->working_bytes = block->working_bytes > block->saved_bytes ? block->working_bytes - block->saved_bytes
+                                                                         : 0.0;
+    }
+}
+
+static void add_weights(struct work_block *block, struct work_weights weights)
+{
+    for (uint32_t i = 0; i < block->weights_count; i++) {
+        struct work_weights *have = &block->weights[i];
+        if (have->group == weights.group && have->side_group == weights.side_group && have->tied == weights.tied) {
+            have->elements += weights.elements;
+            return;
+        }
+    }
+    assert(block->weights_count < WORK_WEIGHTS_MAX);
+    block->weights[block->weights_count++] = weights;
+}
+
+/* Gradients of a weight are partial sums over every atom that cuts an axis which the weight lacks. */
+static struct work_weights weights_of(struct work_builder *builder, uint32_t op, uint32_t tensor)
+{
+    const struct shard_mesh *mesh = builder->mesh;
+    const struct tensor *weight = &builder->model->tensors[tensor];
+    const struct shard_cut *cut = &builder->cuts[op];
+    const struct shard_state held = shard_state_operand(mesh, cut, weight, false);
+    const struct shard_state gradient = shard_state_gradient(mesh, cut, weight, false);
+    uint32_t main_atoms = 0, side_atoms = 0, dim = 0;
+    for (uint32_t i = 0; i < mesh->atom_count; i++) {
+        if (gradient.at[i] != STATE_PARTIAL) {
+            continue;
+        }
+        if ((cut->beside_atoms >> i & 1u) != 0) {
+            side_atoms |= 1u << i;
+        } else {
+            main_atoms |= 1u << i;
+            dim = cut->dim[i];
+        }
+    }
+    return (struct work_weights){
+        .group = main_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, main_atoms),
+        .side_group = side_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, side_atoms),
+        .dim = dim, .elements = (uint64_t)(shard_count_elements(mesh, weight, &held) + 0.5),
+        .tied = weight->tied_to != NO_INDEX, .parameter_shards = 1, .gradient_shards = 1, .optimizer_shards = 1,
+        .parameter_group = NO_INDEX, .gradient_group = NO_INDEX, .optimizer_group = NO_INDEX, .period = 1};
+}
+
+void work_weights_build(struct work_builder *builder, struct work_block *block)
+{
+    block->weights_count = 0;
+    for (uint32_t op = 0; op < builder->part->op_count; op++) {
+        for (uint32_t i = 0; i < op_at(builder, op)->weight_count; i++) {
+            add_weights(block, weights_of(builder, op, op_at(builder, op)->weights[i]));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/* The price list of one cluster under one runtime. */
+#include "prices/prices.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/data_folder.h"
+#include "prices/fabric.h"
+
+const char *provenance_name(enum provenance provenance)
+{
+    static const char *const names[PROVENANCE_COUNT] = {"measured", "interpolated", "extrapolated", "analytic"};
+    return names[provenance];
+}
+
+static const struct link_kind *find_link(const struct prices *prices, const char *name)
+{
+    for (uint32_t i = 0; i < prices->link_count; i++) {
+        if (strcmp(prices->links[i].name, name) == 0) {
+            return &prices->links[i];
+        }
+    }
+    return NULL;
+}
+
+const struct link_kind *prices_find_link(const struct prices *prices, const char *name)
+{
+    const struct link_kind *link = find_link(prices, name);
+    if (link == NULL) {
+        BUG("link kind '%s' was not checked when prices were read", name);
+    }
+    return link;
+}
+
+static bool check_link(const struct prices *prices, const char *where, const char *name, struct arena *arena,
+                       struct diag *diag)
+{
+    if (find_link(prices, name) != NULL) {
+        return true;
+    }
+    const char **names = ARENA_PUSH(arena, const char *, prices->link_count);
+    for (uint32_t i = 0; i < prices->link_count; i++) {
+        names[i] = prices->links[i].name;
+    }
+    const char *nearest = text_find_nearest(name, names, prices->link_count);
+    const char *hint = nearest == NULL ? "name a link kind of prices/fabric.json, or leave \"link\" out to use bandwidth "
+                                         "and latency as written"
+                                       : text_build(arena, "did you mean '%s'?", nearest);
+    return diag_push(diag, DIAG_R502, (struct diag_place){0}, hint, "%s: link kind '%s' has no price", where, name);
+}
+
+bool prices_read(const struct cluster *cluster, const struct runtime *runtime, struct arena *arena,
+                 struct prices *out, struct diag *diag)
+{
+    struct prices read;
+    memset(&read, 0, sizeof read);
+    read.accelerators = cluster->accelerators;
+    read.accelerator_count = cluster->accelerator_count;
+    read.op_overhead_s = runtime == NULL ? 0.0 : runtime->op_overhead_s;
+    if (!fabric_read(data_folder_find("prices/fabric.json", arena), arena, &read, diag)) {
+        return false;
+    }
+    bool good = true;
+    for (uint32_t i = 0; i < cluster->level_count; i++) {
+        good = check_link(&read, text_build(arena, "cluster '%s', level '%s'", cluster->name, cluster->levels[i].name),
+                          cluster->levels[i].link, arena, diag) && good;
+    }
+    for (uint32_t i = 0; i < cluster->link_count; i++) {
+        good = check_link(&read, text_build(arena, "cluster '%s', link %u", cluster->name, i), cluster->links[i].link,
+                          arena, diag) && good;
+    }
+    if (good) {
+        *out = read;
+    }
+    return good;
+}
+
+struct message_price prices_message(const struct prices *prices, const struct path *path, uint32_t protocol,
+                                    bool in_network)
+{
+    const struct link_kind *link = prices_find_link(prices, path->link);
+    assert(protocol < link->protocol_count);
+    const struct protocol *terms = &link->protocols[protocol];
+    struct message_price price = {.latency_s = path->latency_s + terms->latency_s,
+                                  .rate_Bps = path->bandwidth_Bps * terms->rate_frac};
+    if (in_network && link->in_network_rate_frac > 0.0) {
+        price.latency_s = path->latency_s + link->in_network_latency_s;
+        price.rate_Bps = path->bandwidth_Bps * link->in_network_rate_frac;
+    } else if (terms->rate_cap_Bps > 0.0 && price.rate_Bps > terms->rate_cap_Bps) {
+        price.rate_Bps = terms->rate_cap_Bps;
+    }
+    return price;
+}
