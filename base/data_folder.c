@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b)
 
 const char *const *data_folder_each(const char *relative, const char *suffix, struct arena *arena)
 {
-    struct names names = { .items = ARENA_PUSH(arena, const char *, 1) };
+    struct names names = {.items = ARENA_PUSH(arena, const char *, 1)};
     DIR *folder = opendir(data_folder_find(relative, arena));
     if (folder == NULL) {
         return names.items;
@@ -76,8 +76,8 @@ const char *const *data_folder_each(const char *relative, const char *suffix, st
     const size_t tail = strlen(suffix);
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         const size_t length = strlen(entry->d_name);
-        if (entry->d_name[0] != '.' && length > tail
-            && strcmp(entry->d_name + length - tail, suffix) == 0) {
+        if (entry->d_name[0] != '.' && length > tail &&
+            strcmp(entry->d_name + length - tail, suffix) == 0) {
             push(&names, text_build_copy(arena, entry->d_name, length - tail), arena);
         }
     }

@@ -31,7 +31,8 @@ typedef uint32_t axis_set;
 struct axis {
     const char *name;       /* "batch", "seq", "heads", "ffn", "vocab", ... or a model file's own */
     uint64_t size;          /* positions; 0: the training setup says (batch, seq and their images) */
-    uint32_t image_of;      /* axis whose positions these are too ("keys" of "seq"), else NO_INDEX */
+    uint32_t image_of;      /* axis whose positions these are too ("keys" of "seq"), else NO_INDEX. With a size of
+                             * its own it is a grouping: "kv_heads" of "heads", each serving heads / kv_heads */
     bool padded;            /* a cut may round the size up (vocabulary); others must divide */
 };
 
@@ -70,7 +71,10 @@ enum density_kind { DENSITY_FULL, DENSITY_CAUSAL, DENSITY_WINDOW, DENSITY_ROUTED
 struct op {
     const char *name;
     enum op_kind kind;
-    axis_set domain;                        /* union of all axes below, plus those only iterated */
+    axis_set domain;                        /* union of all axes below, plus those only iterated; OP_STREAM leaves
+                                             * out axes that it takes whole (dispatch and combine: experts). FLOPs are
+                                             * points x density x 2 x copies of weights[0] (CONTRACT), x 4 (ATTENTION,
+                                             * groupings not multiplied) */
     uint32_t inputs[OP_INPUT_MAX], input_count;     /* activation tensors read */
     uint32_t mirrored;                      /* bit i: input i is read over the images of its axes: K and V are produced
                                              * over "seq" and read over "keys" */

@@ -35,6 +35,9 @@ struct transformer {
     struct transformer_moe moe;
 };
 
+/* Do the sizes fit together? `place`: where the description stands in its file. */
+bool transformer_check(const struct transformer *transformer, struct diag_place place, struct diag *diag);
+
 /* Builds parts, ops and tensors. Ranges were checked by the reader; overflowing products are reported. */
 bool transformer_build(const struct transformer *transformer, const char *name, struct arena *arena,
                        struct model *out, struct diag *diag);

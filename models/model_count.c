@@ -1,0 +1,164 @@
+/* Parameters and FLOPs of a model, counted over its ops. */
+#include "models/model.h"
+
+/* Forward, gradient of the input, gradient of the weights (or of the other operand): each as large. */
+#define PASSES 3.0
+#define CONTRACT_FLOPS 2.0  /* a multiplication and an addition per point */
+#define ATTENTION_FLOPS 4.0 /* the same for two products: scores, then values */
+
+/* Sums and products stop at UINT64_MAX, which no count reaches. */
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t count_elements(const struct model *model, const struct tensor *tensor)
+{
+    uint64_t elements = tensor->copies;
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        if ((tensor->axes >> i & 1u) != 0) {
+            elements = multiply(elements, model->axes[i].size);
+        }
+    }
+    return elements;
+}
+
+/* The nearest whole number, in integers where the count is beyond what a double can hold. */
+static uint64_t take_share(uint64_t count, double frac)
+{
+    if (frac >= 1.0 || count == UINT64_MAX) {
+        return count;
+    }
+    return (uint64_t)((double)count * frac + 0.5);
+}
+
+static uint64_t count_op(const struct model *model, const struct op *op, bool active)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < op->weight_count; i++) {
+        const struct tensor *weight = &model->tensors[op->weights[i]];
+        const bool routed = active && op->density == DENSITY_ROUTED;
+        if (weight->tied_to == NO_INDEX) {
+            sum =
+                add(sum, take_share(count_elements(model, weight), routed ? op->routed_frac : 1.0));
+        }
+    }
+    return sum;
+}
+
+static uint64_t count_part(const struct model *model, uint32_t index, bool active)
+{
+    const struct part *part = &model->parts[index];
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < part->op_count; i++) {
+        sum = add(sum, count_op(model, &model->ops[part->first_op + i], active));
+    }
+    return sum;
+}
+
+/* How often the part runs in the chain. */
+static uint64_t count_runs(const struct model *model, uint32_t part)
+{
+    uint64_t runs = 0;
+    for (uint32_t i = 0; i < model->run_count; i++) {
+        runs += model->chain[i].part == part ? model->chain[i].count : 0;
+    }
+    return runs;
+}
+
+static uint64_t count_chain(const struct model *model, bool active)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < model->part_count; i++) {
+        sum = add(sum, multiply(count_runs(model, i), count_part(model, i, active)));
+    }
+    return sum;
+}
+
+uint64_t model_count_part_parameters(const struct model *model, uint32_t part)
+{
+    return count_part(model, part, false);
+}
+
+uint64_t model_count_parameters(const struct model *model)
+{
+    return count_chain(model, false);
+}
+
+uint64_t model_count_active_parameters(const struct model *model)
+{
+    return count_chain(model, true);
+}
+
+/* Keys that one query meets, on average. */
+static double count_keys(const struct op *op, double seq_length, bool causal)
+{
+    if (!causal) {
+        return seq_length;
+    }
+    const double window = (double)op->window;
+    if (op->density == DENSITY_WINDOW && window < seq_length) {
+        /* The first `window` queries meet a triangle, the rest `window` keys each. */
+        return window - window * window / (2.0 * seq_length);
+    }
+    return op->density == DENSITY_FULL ? seq_length : seq_length / 2.0;
+}
+
+/* Points of an op's domain that one token has. Axes without a size of their own are the tokens themselves and,
+ * in attention, the keys; a grouping beside the axis that it groups adds no points. */
+static double count_points(const struct model *model, const struct op *op, double keys)
+{
+    double points = op->density == DENSITY_ROUTED ? op->routed_frac : 1.0;
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        const struct axis *axis = &model->axes[i];
+        const bool image = axis->image_of != NO_INDEX && (op->domain >> axis->image_of & 1u) != 0;
+        if ((op->domain >> i & 1u) == 0 || (axis->size == 0) != image) {
+            continue;
+        }
+        points *= image ? keys : (double)axis->size;
+    }
+    return points;
+}
+
+static double flops_of(const struct model *model, const struct op *op, double seq_length,
+                       bool causal)
+{
+    switch (op->kind) {
+    case OP_CONTRACT:
+        return CONTRACT_FLOPS * (double)model->tensors[op->weights[0]].copies *
+               count_points(model, op, 1.0);
+    case OP_ATTENTION:
+        return ATTENTION_FLOPS * count_points(model, op, count_keys(op, seq_length, causal));
+    case OP_STREAM:
+    case OP_LOOKUP:
+    case OP_KIND_COUNT: break;
+    }
+    return 0.0;
+}
+
+static double flops_of_part(const struct model *model, const struct part *part, double seq_length,
+                            bool causal)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < part->op_count; i++) {
+        sum += flops_of(model, &model->ops[part->first_op + i], seq_length, causal);
+    }
+    return sum;
+}
+
+double model_flops_per_token(const struct model *model, uint64_t seq_length, bool causal)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < model->part_count; i++) {
+        sum += (double)count_runs(model, i) *
+               flops_of_part(model, &model->parts[i], (double)seq_length, causal);
+    }
+    return PASSES * sum;
+}

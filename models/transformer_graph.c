@@ -1,0 +1,182 @@
+/* Short ways to push the tensors and ops that a transformer is made of. */
+#include "models/transformer_graph.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Traffic per element of 2-byte activations. A norm reads and writes each element once forward; backward it
+ * reads the input and the gradient and writes a gradient (hardware_costs 5.5: 4 and 6). */
+#define NORM_FORWARD_BYTES 4.0
+#define NORM_BACKWARD_BYTES 6.0
+/* A sum of two streams reads both and writes one; backward the gradients that come back through the branch
+ * and past it are added, the same traffic (derived). */
+#define RESIDUAL_BYTES 6.0
+#define BRANCH_BYTES 2.0 /* one more stream to read */
+/* Dropout fused into the sum writes a one-byte mask forward; backward it reads a gradient and the mask and
+ * writes the branch's own gradient (hardware_costs 5.5: dropout 5). */
+#define DROPOUT_FORWARD_BYTES 1.0
+#define DROPOUT_BACKWARD_BYTES 5.0
+
+static uint32_t find_named(const struct model *model, const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        if (strncmp(model->axes[i].name, name, length) == 0 &&
+            model->axes[i].name[length] == '\0') {
+            return i;
+        }
+    }
+    BUG("the transformer has no axis '%.*s'", (int)length, name);
+}
+
+axis_set transformer_axes(const struct transformer_graph *graph, const char *names)
+{
+    axis_set axes = 0;
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
+        axes |= (axis_set)1 << find_named(graph->model, names, length);
+        names += length;
+        names += strspn(names, " ");
+    }
+    return axes;
+}
+
+uint32_t transformer_push_tensor(struct transformer_graph *graph, const char *name,
+                                 const char *axes, enum tensor_class class)
+{
+    struct model *model = graph->model;
+    if (model->tensor_count == GRAPH_TENSOR_MAX) {
+        BUG("more than %d tensors", GRAPH_TENSOR_MAX);
+    }
+    model->tensors[model->tensor_count] = (struct tensor){
+        .name = name,
+        .class = class,
+        .axes = transformer_axes(graph, axes),
+        .copies = 1,
+        .density = 1.0,
+        .tied_to = NO_INDEX,
+    };
+    return model->tensor_count++;
+}
+
+struct op *transformer_push_op(struct transformer_graph *graph, const char *name, enum op_kind kind,
+                               const char *domain)
+{
+    struct model *model = graph->model;
+    if (model->op_count == GRAPH_OP_MAX) {
+        BUG("more than %d ops", GRAPH_OP_MAX);
+    }
+    struct op *op = &model->ops[model->op_count++];
+    *op = (struct op){.name = name, .kind = kind, .domain = transformer_axes(graph, domain)};
+    return op;
+}
+
+void transformer_push_keep(struct op *op, uint32_t tensor)
+{
+    if (op->keep_count == OP_KEEP_MAX) {
+        BUG("op '%s' keeps more than %d tensors", op->name, OP_KEEP_MAX);
+    }
+    op->keeps[op->keep_count++] = tensor;
+}
+
+void transformer_push_weight(struct transformer_graph *graph, struct op *op, const char *name,
+                             const char *axes, uint32_t copies)
+{
+    if (op->weight_count == OP_WEIGHT_MAX) {
+        BUG("op '%s' has more than %d weights", op->name, OP_WEIGHT_MAX);
+    }
+    const uint32_t weight = transformer_push_tensor(
+        graph, text_build(graph->arena, "%s_%s", op->name, name), axes, TENSOR_WEIGHT);
+    graph->model->tensors[weight].copies = copies;
+    op->weights[op->weight_count++] = weight;
+}
+
+static void route(struct transformer_graph *graph, struct op *op, double routed_frac)
+{
+    if (routed_frac > 0.0) {
+        op->density = DENSITY_ROUTED;
+        op->routed_frac = routed_frac;
+        graph->model->tensors[op->output].density = routed_frac;
+    }
+}
+
+uint32_t transformer_push_linear(struct transformer_graph *graph,
+                                 const struct transformer_linear *linear)
+{
+    struct op *op = transformer_push_op(graph, linear->name, OP_CONTRACT, linear->domain);
+    op->inputs[op->input_count++] = linear->input;
+    transformer_push_keep(op, linear->input);
+    transformer_push_weight(graph, op, "weight", linear->weight, linear->copies);
+    if (linear->bias != NULL) {
+        transformer_push_weight(graph, op, "bias", linear->bias, linear->copies);
+    }
+    op->output = transformer_push_tensor(graph, linear->name, linear->output, linear->class);
+    graph->model->tensors[op->output].copies = linear->copies;
+    op->joined = linear->joined;
+    route(graph, op, linear->routed_frac);
+    return op->output;
+}
+
+uint32_t transformer_push_stream(struct transformer_graph *graph,
+                                 const struct transformer_stream *stream)
+{
+    struct op *op = transformer_push_op(graph, stream->name, OP_STREAM, stream->domain);
+    memcpy(op->inputs, stream->inputs, sizeof op->inputs);
+    op->input_count = stream->input_count;
+    op->output = transformer_push_tensor(graph, stream->name, stream->output, TENSOR_ACTIVATION);
+    graph->model->tensors[op->output].copies = stream->copies;
+    op->forward_bytes = stream->forward_bytes;
+    op->backward_bytes = stream->backward_bytes;
+    route(graph, op, stream->routed_frac);
+    return op->output;
+}
+
+/* The hidden axis is in the domain of a norm, since it sums over it: no dim that cuts it could leave the op
+ * alone. Both kinds cost the same traffic; the mean and deviation per token are too small to count. */
+uint32_t transformer_push_norm(struct transformer_graph *graph, const char *name, uint32_t input)
+{
+    const uint32_t output =
+        transformer_push_stream(graph, &(struct transformer_stream){
+                                           .name = name,
+                                           .domain = "batch seq hidden",
+                                           .output = "batch seq hidden",
+                                           .inputs = {input},
+                                           .input_count = 1,
+                                           .copies = 1,
+                                           .forward_bytes = NORM_FORWARD_BYTES,
+                                           .backward_bytes = NORM_BACKWARD_BYTES,
+                                       });
+    struct op *op = &graph->model->ops[graph->model->op_count - 1];
+    transformer_push_weight(graph, op, "gain", "hidden", 1);
+    if (graph->shape->norm == NORM_LAYER) {
+        transformer_push_weight(graph, op, "bias", "hidden", 1);
+    }
+    transformer_push_keep(op, input);
+    return output;
+}
+
+uint32_t transformer_push_residual(struct transformer_graph *graph, const char *name,
+                                   uint32_t stream, uint32_t branch, uint32_t extra)
+{
+    const bool drops = graph->shape->dropout_frac > 0.0;
+    const bool third = extra != NO_INDEX;
+    const uint32_t output = transformer_push_stream(
+        graph, &(struct transformer_stream){
+                   .name = name,
+                   .domain = "batch seq hidden",
+                   .output = "batch seq hidden",
+                   .inputs = {stream, branch, third ? extra : 0},
+                   .input_count = third ? 3 : 2,
+                   .copies = 1,
+                   .forward_bytes = RESIDUAL_BYTES + (third ? BRANCH_BYTES : 0.0) +
+                                    (drops ? DROPOUT_FORWARD_BYTES : 0.0),
+                   .backward_bytes = RESIDUAL_BYTES + (drops ? DROPOUT_BACKWARD_BYTES : 0.0),
+               });
+    if (drops) {
+        struct op *op = &graph->model->ops[graph->model->op_count - 1];
+        transformer_push_keep(op, transformer_push_tensor(graph,
+                                                          text_build(graph->arena, "%s_mask", name),
+                                                          "batch seq hidden", TENSOR_MASK));
+    }
+    return output;
+}

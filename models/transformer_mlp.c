@@ -1,0 +1,178 @@
+/* The feed-forward half of a layer: one block, or experts beside an optional shared one. */
+#include "models/transformer_graph.h"
+
+#include "base/text.h"
+
+/* hardware_costs 5.5: bias and GELU 4 and 6 bytes per element; SwiGLU 6 and 10 per element of the output,
+ * which is 3 and 5 per element of its input, the larger of the two. */
+#define ACTIVATION_FORWARD_BYTES 4.0
+#define ACTIVATION_BACKWARD_BYTES 6.0
+#define GATED_FORWARD_BYTES 3.0
+#define GATED_BACKWARD_BYTES 5.0
+/* Rows moved to another order: read and written once (hardware_costs 5.5, transpose 4). The backward of
+ * combine also reads the expert outputs, for the gradient of the routing weights. */
+#define PERMUTE_BYTES 4.0
+#define COMBINE_BACKWARD_BYTES 6.0
+
+/* A feed-forward block: fc1, activation, fc2. All axes as names. */
+struct block {
+    const char *prefix; /* of the ops' names */
+    const char *width;  /* the axis between the two matrices */
+    const char *rows;   /* axes of one row of the block's input but hidden */
+    const char *group;  /* leading axis of the weights, "" for none */
+    double routed_frac;
+};
+
+static const char *join(const struct transformer_graph *graph, const char *a, const char *b,
+                        const char *c)
+{
+    return text_build(graph->arena, "%s %s %s", a, b, c);
+}
+
+static uint32_t push_fc1(struct transformer_graph *graph, const struct block *block, uint32_t input)
+{
+    const bool bias = graph->shape->mlp_bias;
+    return transformer_push_linear(
+        graph, &(struct transformer_linear){
+                   .name = text_build(graph->arena, "%sfc1", block->prefix),
+                   .domain = join(graph, block->rows, "hidden", block->width),
+                   .weight = join(graph, block->group, "hidden", block->width),
+                   .bias = bias ? join(graph, block->group, block->width, "") : NULL,
+                   .output = join(graph, block->rows, block->width, ""),
+                   .input = input,
+                   .copies = graph->shape->gated ? 2 : 1,
+                   .routed_frac = block->routed_frac,
+               });
+}
+
+static uint32_t push_activation(struct transformer_graph *graph, const struct block *block,
+                                uint32_t input)
+{
+    const bool gated = graph->shape->gated;
+    const char *axes = join(graph, block->rows, block->width, "");
+    const uint32_t output = transformer_push_stream(
+        graph, &(struct transformer_stream){
+                   .name = text_build(graph->arena, "%sactivation", block->prefix),
+                   .domain = axes,
+                   .output = axes,
+                   .inputs = {input},
+                   .input_count = 1,
+                   .copies = 1,
+                   .routed_frac = block->routed_frac,
+                   .forward_bytes = gated ? GATED_FORWARD_BYTES : ACTIVATION_FORWARD_BYTES,
+                   .backward_bytes = gated ? GATED_BACKWARD_BYTES : ACTIVATION_BACKWARD_BYTES,
+               });
+    transformer_push_keep(&graph->model->ops[graph->model->op_count - 1], input);
+    return output;
+}
+
+static uint32_t push_fc2(struct transformer_graph *graph, const struct block *block, uint32_t input)
+{
+    const bool bias = graph->shape->mlp_bias;
+    return transformer_push_linear(
+        graph, &(struct transformer_linear){
+                   .name = text_build(graph->arena, "%sfc2", block->prefix),
+                   .domain = join(graph, block->rows, block->width, "hidden"),
+                   .weight = join(graph, block->group, block->width, "hidden"),
+                   .bias = bias ? join(graph, block->group, "hidden", "") : NULL,
+                   .output = join(graph, block->rows, "hidden", ""),
+                   .input = input,
+                   .copies = 1,
+                   .routed_frac = block->routed_frac,
+               });
+}
+
+static uint32_t push_block(struct transformer_graph *graph, const struct block *block,
+                           uint32_t input)
+{
+    const uint32_t wide = push_fc1(graph, block, input);
+    return push_fc2(graph, block, push_activation(graph, block, wide));
+}
+
+uint32_t transformer_push_mlp(struct transformer_graph *graph, uint32_t stream)
+{
+    const uint32_t normed = transformer_push_norm(graph, "mlp_norm", stream);
+    const struct block block = {.prefix = "", .width = "ffn", .rows = "batch seq", .group = ""};
+    return transformer_push_residual(graph, "mlp_residual", stream,
+                                     push_block(graph, &block, normed), NO_INDEX);
+}
+
+/* The router scores each expert in fp32. "routes" has the size of "experts" but is another axis, which nothing
+ * cuts: every rank scores all experts for its own tokens, wherever the experts live. */
+static uint32_t push_router(struct transformer_graph *graph, uint32_t input)
+{
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = "router",
+                                              .domain = "batch seq hidden routes",
+                                              .weight = "hidden routes",
+                                              .output = "batch seq routes",
+                                              .input = input,
+                                              .copies = 1,
+                                              .class = TENSOR_STATISTIC,
+                                          });
+}
+
+/* Softmax, choice of the best, and the permutation of tokens by expert. Its domain has no "experts": it runs
+ * where the tokens are, and what it writes is cut by experts only when its reader asks for that (a reshard,
+ * the all-to-all of expert parallelism). Keeps the scores; the permuted rows are kept by their reader. */
+static uint32_t push_dispatch(struct transformer_graph *graph, uint32_t input, uint32_t scores,
+                              double frac)
+{
+    const uint32_t output = transformer_push_stream(graph, &(struct transformer_stream){
+                                                               .name = "dispatch",
+                                                               .domain = "batch seq hidden",
+                                                               .output = "batch seq experts hidden",
+                                                               .inputs = {input, scores},
+                                                               .input_count = 2,
+                                                               .copies = 1,
+                                                               .forward_bytes = PERMUTE_BYTES,
+                                                               .backward_bytes = PERMUTE_BYTES,
+                                                           });
+    graph->model->tensors[output].density = frac;
+    transformer_push_keep(&graph->model->ops[graph->model->op_count - 1], scores);
+    return output;
+}
+
+/* The weighted sum of each token's experts. Without "experts" in its domain it wants all of a token's expert
+ * outputs whole, where the token is: the way back of the reshard, rather than a partial sum over ranks. Keeps
+ * the outputs, since the gradient of the routing weights needs them (hardware_costs 6.2). */
+static uint32_t push_combine(struct transformer_graph *graph, uint32_t input, uint32_t scores)
+{
+    const uint32_t output =
+        transformer_push_stream(graph, &(struct transformer_stream){
+                                           .name = "combine",
+                                           .domain = "batch seq hidden",
+                                           .output = "batch seq hidden",
+                                           .inputs = {input, scores},
+                                           .input_count = 2,
+                                           .copies = 1,
+                                           .forward_bytes = PERMUTE_BYTES,
+                                           .backward_bytes = COMBINE_BACKWARD_BYTES,
+                                       });
+    transformer_push_keep(&graph->model->ops[graph->model->op_count - 1], input);
+    return output;
+}
+
+/* "batch seq experts" with density top_k / experts is the set of (token, chosen expert) pairs, so an even load
+ * is the model; an uneven one is for who runs it. */
+uint32_t transformer_push_experts(struct transformer_graph *graph, uint32_t stream)
+{
+    const struct transformer_moe *moe = &graph->shape->moe;
+    const double frac = (double)moe->top_k / (double)moe->experts;
+    const uint32_t normed = transformer_push_norm(graph, "mlp_norm", stream);
+    const uint32_t scores = push_router(graph, normed);
+    const struct block routed = {.prefix = "experts_",
+                                 .width = "expert_ffn",
+                                 .rows = "batch seq experts",
+                                 .group = "experts",
+                                 .routed_frac = frac};
+    const uint32_t outputs = push_block(graph, &routed, push_dispatch(graph, normed, scores, frac));
+    const uint32_t combined = push_combine(graph, outputs, scores);
+    uint32_t shared = NO_INDEX;
+    if (moe->shared_ffn > 0) {
+        const struct block block = {
+            .prefix = "shared_", .width = "shared_ffn", .rows = "batch seq", .group = ""};
+        shared = push_block(graph, &block, normed);
+    }
+    return transformer_push_residual(graph, "mlp_residual", stream, combined, shared);
+}
