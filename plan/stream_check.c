@@ -181,17 +181,27 @@ static void push_wait(const struct stream *stream, const struct walk *walk, uint
     text_push(out, " of stage %u", find_blocker(stream, walk, stage));
 }
 
-/* Every blocked stage waits for a blocked one, so following them from any comes into a cycle. */
-static bool report_cycle(const struct stream *stream, const struct walk *walk, uint32_t blocked,
-                         struct diag *diag)
+/* Every blocked stage waits for a blocked one, so following them from any comes into a cycle; its first stage. */
+static uint32_t find_cycle(const struct stream *stream, const struct walk *walk, uint32_t blocked)
 {
     uint32_t stage = blocked;
     for (uint32_t i = 0; i < stream->shape.stages; i++) {
         stage = find_blocker(stream, walk, stage);
     }
+    uint32_t first = stage;
+    for (uint32_t i = 0; i < stream->shape.stages; i++) {
+        stage = find_blocker(stream, walk, stage);
+        first = stage < first ? stage : first;
+    }
+    return first;
+}
+
+static bool report_cycle(const struct stream *stream, const struct walk *walk, uint32_t blocked,
+                         struct diag *diag)
+{
+    uint32_t first = find_cycle(stream, walk, blocked), stage = first;
     struct text cycle;
     text_init(&cycle, diag->arena);
-    uint32_t first = stage;
     do {
         push_wait(stream, walk, stage, &cycle);
         stage = find_blocker(stream, walk, stage);

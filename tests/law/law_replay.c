@@ -1,0 +1,336 @@
+/* What the replay of every pipeline schedule keeps: a second opinion, the bounds, the cuts. */
+#include "costmodel/replay.h"
+
+#include "tests/law/each_stream.h"
+
+static double *throw_times(uint32_t count, double most)
+{
+    double *times = ARENA_PUSH(&arena, double, count);
+    for (uint32_t i = 0; i < count; i++) {
+        /* One in five is nothing at all. */
+        times[i] = random_pop_below(&dice, 5) == 0 ? 0 : most * random_pop_unit(&dice);
+    }
+    return times;
+}
+
+static double *double_all(const double *times, uint32_t count)
+{
+    double *doubled = times == NULL ? NULL : ARENA_PUSH(&arena, double, count);
+    for (uint32_t i = 0; times != NULL && i < count; i++) {
+        doubled[i] = 2 * times[i];
+    }
+    return doubled;
+}
+
+static struct replay_times throw_all(const struct stream *stream)
+{
+    uint32_t chunks = stream->shape.stages * stream->shape.chunks;
+    struct replay_times times = {.forward_s = throw_times(chunks, 1),
+                                 .backward_s = throw_times(chunks, 2),
+                                 .weight_s = throw_times(chunks, 1)};
+    if (random_pop_below(&dice, 2) == 0) {
+        times.input_s = throw_times(chunks, 1);
+    }
+    if (random_pop_below(&dice, 4) > 0) {
+        times.send_s = throw_times(chunks, 0.5);
+        times.send_back_s = throw_times(chunks, 0.5);
+        times.send_blocks = random_pop_below(&dice, 2) == 0;
+    }
+    if (random_pop_below(&dice, 2) == 0) {
+        times.release_s = throw_times(chunks, 5);
+    }
+    return times;
+}
+
+/* Event by event, from the text of the contract: nothing here is shared with the machinery. */
+struct naive {
+    const struct stream *stream;
+    const struct replay_times *times;
+    uint32_t *at;   /* [stage] */
+    double *free_s; /* [stage] */
+    double *busy_s; /* [stage] */
+    double *
+        arrived_s[2]; /* forward, backward input of (model chunk, micro-batch); negative: not yet */
+    double *begun_s, *end_s; /* [model chunk] */
+    double makespan_s;
+};
+
+static double *naive_input(const struct naive *naive, bool forward, uint32_t chunk, uint32_t micro)
+{
+    return &naive->arrived_s[forward ? 0 : 1][chunk * naive->stream->shape.micro_batches + micro];
+}
+
+static double naive_duration(const struct replay_times *times, enum slot_kind kind, uint32_t chunk)
+{
+    const double *table = kind == SLOT_FORWARD    ? times->forward_s
+                          : kind == SLOT_BACKWARD ? times->backward_s
+                          : kind == SLOT_WEIGHT_GRADIENT
+                              ? times->weight_s
+                              : (times->input_s != NULL ? times->input_s : times->backward_s);
+    return table == NULL ? 0 : table[chunk];
+}
+
+/* Seconds from chunk `from` to `to`, neighbours in the chain. */
+static double naive_send(const struct naive *naive, uint32_t from, uint32_t to)
+{
+    uint32_t chunks = naive->stream->shape.chunks;
+    const double *table = from < to ? naive->times->send_s : naive->times->send_back_s;
+    if (naive->stream->chunk_place[from] / chunks == naive->stream->chunk_place[to] / chunks) {
+        return 0;
+    }
+    return table == NULL ? 0 : table[from < to ? from : to];
+}
+
+static double naive_max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Runs the head of the stage; false if it has none or its input is not there. */
+static bool naive_run(struct naive *naive, uint32_t stage)
+{
+    const struct stream *stream = naive->stream;
+    if (naive->at[stage] == stream->slot_counts[stage]) {
+        return false;
+    }
+    struct slot slot = stream->slots[stage][naive->at[stage]];
+    uint32_t chunk = stream->model_chunk[stage * stream->shape.chunks + slot.chunk];
+    uint32_t last = stream->shape.stages * stream->shape.chunks - 1;
+    bool forward = slot.kind == SLOT_FORWARD, weight = slot.kind == SLOT_WEIGHT_GRADIENT;
+    double start_s = naive->free_s[stage];
+    if (!weight) {
+        double arrived_s = *naive_input(naive, forward, chunk, slot.micro_batch);
+        if (arrived_s < 0) {
+            return false;
+        }
+        start_s = naive_max(start_s, arrived_s);
+    }
+    if (forward && naive->times->release_s != NULL) {
+        start_s = naive_max(start_s, naive->times->release_s[chunk]);
+    }
+    double duration_s = naive_duration(naive->times, slot.kind, chunk),
+           end_s = start_s + duration_s;
+    bool sends = !weight && chunk != (forward ? last : 0);
+    if (sends) {
+        uint32_t to = forward ? chunk + 1 : chunk - 1;
+        double send_s = naive_send(naive, chunk, to);
+        *naive_input(naive, forward, to, slot.micro_batch) = end_s + send_s;
+        naive->free_s[stage] = end_s + (naive->times->send_blocks ? send_s : 0);
+    } else {
+        naive->free_s[stage] = end_s;
+    }
+    if (forward && chunk == last) { /* its backward needs nothing from elsewhere */
+        *naive_input(naive, false, chunk, slot.micro_batch) = 0;
+    }
+    naive->begun_s[chunk] = naive->begun_s[chunk] < 0 ? start_s : naive->begun_s[chunk];
+    naive->end_s[chunk] = end_s;
+    naive->busy_s[stage] += duration_s;
+    naive->makespan_s = naive_max(naive->makespan_s, end_s);
+    naive->at[stage]++;
+    return true;
+}
+
+static struct naive naive_replay(const struct stream *stream, const struct replay_times *times)
+{
+    const struct schedule_shape *shape = &stream->shape;
+    uint32_t chunks = shape->stages * shape->chunks, inputs = chunks * shape->micro_batches;
+    struct naive naive = {
+        .stream = stream,
+        .times = times,
+        .at = ARENA_PUSH(&arena, uint32_t, shape->stages),
+        .free_s = ARENA_PUSH(&arena, double, shape->stages),
+        .busy_s = ARENA_PUSH(&arena, double, shape->stages),
+        .arrived_s = {ARENA_PUSH(&arena, double, inputs), ARENA_PUSH(&arena, double, inputs)},
+        .begun_s = ARENA_PUSH(&arena, double, chunks),
+        .end_s = ARENA_PUSH(&arena, double, chunks)};
+    for (uint32_t i = 0; i < inputs; i++) {
+        naive.arrived_s[0][i] = i < shape->micro_batches ? 0 : -1;
+        naive.arrived_s[1][i] = -1;
+    }
+    for (uint32_t i = 0; i < chunks; i++) {
+        naive.begun_s[i] = -1;
+    }
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t stage = shape->stages; stage-- > 0;) { /* any order gives the same times */
+            moved = naive_run(&naive, stage) || moved;
+        }
+    }
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        ck_assert_uint_eq(naive.at[stage], stream->slot_counts[stage]);
+    }
+    return naive;
+}
+
+static void is_close(double a, double b)
+{
+    ck_assert_double_eq_tol(a, b, 1e-12 * (1 + naive_max(a, b)));
+}
+
+struct judged {
+    struct replay_plan plan;
+    struct replay_result result;
+    void *scratch;
+};
+
+static struct judged judge(const struct stream *stream, const struct replay_times *times)
+{
+    struct judged judged;
+    replay_build(stream, &arena, &judged.plan);
+    judged.scratch = arena_push(&arena, 1, replay_count_scratch(&judged.plan));
+    replay_find_times(&judged.plan, times, judged.scratch, &judged.result);
+    return judged;
+}
+
+static void replay_law(const struct schedule *schedule, const struct stream *stream)
+{
+    (void)schedule;
+    struct replay_times times = throw_all(stream);
+    struct replay_result result = judge(stream, &times).result;
+    struct naive naive = naive_replay(stream, &times);
+    is_close(result.makespan_s, naive.makespan_s);
+    for (uint32_t i = 0; i < stream->shape.stages * stream->shape.chunks; i++) {
+        is_close(result.chunk_start_s[i], naive.begun_s[i]);
+        is_close(result.chunk_end_s[i], naive.end_s[i]);
+    }
+    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
+        double start_s = naive.makespan_s, end_s = 0;
+        for (uint32_t i = 0; i < stream->shape.chunks; i++) {
+            uint32_t chunk = stream->model_chunk[stage * stream->shape.chunks + i];
+            start_s = naive.begun_s[chunk] < start_s ? naive.begun_s[chunk] : start_s;
+            end_s = naive_max(end_s, naive.end_s[chunk]);
+        }
+        is_close(result.stage_start_s[stage], start_s);
+        is_close(result.stage_end_s[stage], end_s);
+        is_close(result.stage_busy_s[stage], naive.busy_s[stage]);
+    }
+}
+
+START_TEST(replay_equals_a_naive_one)
+{
+    each_stream(replay_law);
+}
+END_TEST
+
+/* Work of all micro-batches on a model chunk. */
+static double chunk_work(const struct stream *stream, const struct replay_times *times,
+                         uint32_t chunk)
+{
+    uint32_t stage = stream->chunk_place[chunk] / stream->shape.chunks;
+    double work_s = 0;
+    for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
+        const struct slot *slot = &stream->slots[stage][i];
+        if (stream->model_chunk[stage * stream->shape.chunks + slot->chunk] == chunk) {
+            work_s += naive_duration(times, slot->kind, chunk);
+        }
+    }
+    return work_s;
+}
+
+/* Bound P9: the way to a stage's first chunk, all its own work, and the way back from there; the last only
+ * where backwards are whole, since weight gradients may end a stage. */
+static double bound_of_stage(const struct naive *naive, uint32_t stage)
+{
+    const struct stream *stream = naive->stream;
+    const struct replay_times *times = naive->times;
+    uint32_t first = UINT32_MAX;
+    double work_s = 0, head_s = 0, tail_s = 0;
+    bool split = false;
+    for (uint32_t i = 0; i < stream->shape.chunks; i++) {
+        uint32_t chunk = stream->model_chunk[stage * stream->shape.chunks + i];
+        first = chunk < first ? chunk : first;
+        work_s += chunk_work(stream, times, chunk);
+    }
+    for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
+        split = split || stream->slots[stage][i].kind == SLOT_WEIGHT_GRADIENT;
+    }
+    for (uint32_t chunk = 0; chunk < first; chunk++) {
+        head_s += times->forward_s[chunk] + naive_send(naive, chunk, chunk + 1);
+        tail_s += times->backward_s[chunk] + naive_send(naive, chunk + 1, chunk);
+    }
+    return head_s + work_s + (split ? 0 : tail_s);
+}
+
+static void bounds_law(const struct schedule *schedule, const struct stream *stream)
+{
+    struct replay_times times = throw_all(stream);
+    times.input_s = NULL;
+    struct replay_result result = judge(stream, &times).result;
+    struct naive naive = {.stream = stream, .times = &times};
+    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
+        double slack_s = 1e-12 * result.makespan_s;
+        ck_assert_double_ge(result.makespan_s + slack_s, result.stage_busy_s[stage]);
+        ck_assert_msg(result.makespan_s + slack_s >= bound_of_stage(&naive, stage),
+                      "%s: makespan %g below the bound %g of stage %u", schedule->name,
+                      result.makespan_s, bound_of_stage(&naive, stage), stage);
+    }
+}
+
+START_TEST(makespan_is_above_the_bounds)
+{
+    each_stream(bounds_law);
+}
+END_TEST
+
+static void cut_law(const struct schedule *schedule, const struct stream *stream)
+{
+    struct replay_times times = throw_all(stream);
+    struct judged judged = judge(stream, &times);
+    double makespan_s = judged.result.makespan_s;
+    struct replay_cut cut;
+    replay_cut_init(judged.plan.chunk_count, &arena, &cut);
+    replay_find_cut(&judged.plan, &times, judged.scratch, &cut);
+    is_close(replay_find_bound(&cut, &times), makespan_s);
+    for (uint32_t i = 0; i < 5; i++) {
+        struct replay_times other = throw_all(stream);
+        other.send_blocks = other.send_blocks || cut.send_blocks;
+        replay_find_times(&judged.plan, &other, judged.scratch, &judged.result);
+        double bound_s = replay_find_bound(&cut, &other);
+        ck_assert_msg(bound_s <= judged.result.makespan_s * (1 + 1e-12),
+                      "%s: cut gives %g, makespan is %g", schedule->name, bound_s,
+                      judged.result.makespan_s);
+    }
+}
+
+START_TEST(a_path_bounds_all_times)
+{
+    each_stream(cut_law);
+}
+END_TEST
+
+/* More time anywhere never ends the step sooner; twice the time everywhere is twice the makespan, exactly. */
+static void growth_law(const struct schedule *schedule, const struct stream *stream)
+{
+    (void)schedule;
+    struct replay_times times = throw_all(stream), more = times;
+    uint32_t chunks = stream->shape.stages * stream->shape.chunks;
+    double *forward_s = ARENA_PUSH(&arena, double, chunks);
+    for (uint32_t i = 0; i < chunks; i++) {
+        forward_s[i] = times.forward_s[i] + random_pop_unit(&dice);
+    }
+    more.forward_s = forward_s;
+    struct judged judged = judge(stream, &times);
+    double before_s = judged.result.makespan_s;
+    replay_find_times(&judged.plan, &more, judged.scratch, &judged.result);
+    ck_assert_double_ge(judged.result.makespan_s, before_s);
+    struct replay_times twice = {.forward_s = double_all(times.forward_s, chunks),
+                                 .backward_s = double_all(times.backward_s, chunks),
+                                 .input_s = double_all(times.input_s, chunks),
+                                 .weight_s = double_all(times.weight_s, chunks),
+                                 .send_s = double_all(times.send_s, chunks),
+                                 .send_back_s = double_all(times.send_back_s, chunks),
+                                 .release_s = double_all(times.release_s, chunks),
+                                 .send_blocks = times.send_blocks};
+    replay_find_times(&judged.plan, &twice, judged.scratch, &judged.result);
+    ck_assert_double_eq(judged.result.makespan_s, 2 * before_s);
+}
+
+START_TEST(more_time_never_ends_sooner)
+{
+    each_stream(growth_law);
+}
+END_TEST
+
+TAP_MAIN("replay", replay_equals_a_naive_one, makespan_is_above_the_bounds, a_path_bounds_all_times,
+         more_time_never_ends_sooner)

@@ -1,0 +1,93 @@
+/* Bubbles, makespans and live micro-batches of pipeline schedules that the literature states. */
+#include "costmodel/replay.h"
+#include "tests/tap_main.h"
+
+#define STAGES_MAX 16
+
+/* Times per micro-batch for all chunks of a stage. */
+struct row {
+    const char *schedule;
+    struct schedule_shape shape;
+    double forward_s, backward_s, weight_s; /* weight_s: part of a whole backward too */
+    double makespan_s;
+    uint32_t peaks[STAGES_MAX]; /* live chunks per stage; 0: not stated */
+};
+
+/* Equal stages, free transfers. Sources: GPipe (Huang et al. 2019, section 2.3) and 1F1B: bubble
+ * (p-1)(F+B), at most m and min(m, p-i) micro-batches alive; interleaved 1F1B (Narayanan et al. 2021, section
+ * 2.2): bubble (p-1)(F+B)/v, Megatron-LM's warm-up 2(p-1-i) + (v-1)p plus one chunk alive. */
+static const struct row rows[] = {
+    {"gpipe", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {8, 8, 8, 8}},
+    {"1f1b", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {4, 3, 2, 1}},
+    {"interleaved", {4, 2, 8}, 1, 1, 1, 8 * 3 + 4.5, {11, 9, 7, 5}},
+    {"interleaved", {4, 4, 8}, 1, 1, 1, 8 * 3 + 2.25, {19, 17, 15, 13}},
+    {"gpipe", {8, 1, 24}, 1, 1, 1, 24 * 3 + 21, {24, 24, 24, 24, 24, 24, 24, 24}},
+    {"1f1b", {8, 1, 24}, 1, 1, 1, 24 * 3 + 21, {8, 7, 6, 5, 4, 3, 2, 1}},
+    {"interleaved", {8, 2, 24}, 1, 1, 1, 24 * 3 + 10.5, {23, 21, 19, 17, 15, 13, 11, 9}},
+    {"interleaved", {8, 4, 24}, 1, 1, 1, 24 * 3 + 5.25, {39, 37, 35, 33, 31, 29, 27, 25}},
+    {"gpipe", {4, 1, 8}, 1, 2, 0, 33, {8, 8, 8, 8}},
+    {"1f1b", {4, 1, 8}, 1, 2, 0, 33, {4, 3, 2, 1}},
+    {"1f1b", {4, 1, 8}, 2, 4, 0, 66, {0}},
+    {"interleaved", {4, 2, 8}, 2, 4, 0, 57, {11, 9, 7, 5}},
+    {"interleaved", {4, 4, 8}, 2, 4, 0, 52.5, {19, 17, 15, 13}},
+    {"interleaved", {8, 2, 16}, 2, 4, 0, 117, {0}},
+    {"gpipe", {4, 1, 4}, 1, 2, 0, 21, {0}},
+    {"1f1b", {4, 1, 4}, 1, 2, 0, 21, {0}},
+};
+
+static struct arena arena;
+
+static double *fill(uint32_t count, double value)
+{
+    double *values = ARENA_PUSH(&arena, double, count);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = value;
+    }
+    return values;
+}
+
+static double find_makespan(const struct stream *stream, const struct row *row)
+{
+    uint32_t chunks = row->shape.chunks, count = row->shape.stages * chunks;
+    struct replay_times times = {
+        .forward_s = fill(count, row->forward_s / chunks),
+        .backward_s = fill(count, (row->backward_s + row->weight_s) / chunks),
+        .input_s = fill(count, row->backward_s / chunks),
+        .weight_s = fill(count, row->weight_s / chunks),
+    };
+    struct replay_plan plan;
+    struct replay_result result;
+    replay_build(stream, &arena, &plan);
+    replay_find_times(&plan, &times, arena_push(&arena, 1, replay_count_scratch(&plan)), &result);
+    for (uint32_t stage = 0; stage < row->shape.stages; stage++) {
+        ck_assert_double_eq(result.stage_busy_s[stage],
+                            row->shape.micro_batches *
+                                (row->forward_s + row->backward_s + row->weight_s));
+    }
+    return result.makespan_s;
+}
+
+/* All times are sums of powers of two, so they are met exactly. */
+START_TEST(schedule_is_as_published)
+{
+    arena_init(&arena);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct row *row = &rows[i];
+        struct diag diag;
+        struct stream stream;
+        diag_init(&diag, &arena);
+        ck_assert(stream_build(schedule_find(row->schedule), &row->shape, &arena, &stream, &diag));
+        double makespan_s = find_makespan(&stream, row);
+        ck_assert_msg(makespan_s == row->makespan_s, "row %zu, %s: makespan %g, not %g", i,
+                      row->schedule, makespan_s, row->makespan_s);
+        for (uint32_t stage = 0; stage < row->shape.stages && row->peaks[0] > 0; stage++) {
+            ck_assert_msg(stream.peak_live_chunks[stage] == row->peaks[stage],
+                          "row %zu, %s: stage %u keeps %u chunks alive, not %u", i, row->schedule,
+                          stage, stream.peak_live_chunks[stage], row->peaks[stage]);
+        }
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("schedules", schedule_is_as_published)
