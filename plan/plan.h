@@ -17,8 +17,8 @@
 #include "plan/setup.h"
 
 struct mesh_dim {
-    const struct dim *dim;          /* NULL: a dim that the model file declares */
-    const char *declared;           /* its name then */
+    const struct dim *dim;          /* NULL: a dim that the plan declares for its model */
+    const char *declared, *axis;    /* its name, the axis that it cuts then */
     uint32_t degree;
     uint32_t variant;               /* index into dim->variants */
 };
@@ -119,6 +119,8 @@ void plan_dump(const struct problem *problem, const struct plan *plan, bool embe
 /* Legality: every broken rule is reported with what would be right. Structure, degrees, divisibility of every cut axis,
  * batch products, schedule shape, layer sums, the runtime's own rules. */
 bool plan_check(const struct problem *problem, const struct plan *plan, struct diag *diag);
+/* The same rules without a word: no messages, no allocation; for the search. */
+bool plan_is_legal(const struct problem *problem, const struct plan *plan);
 /* Can the judges cost it? Each thing they cannot is reported by name (code P48x). */
 bool plan_check_costed(const struct problem *problem, const struct plan *plan, struct diag *diag);
 
@@ -132,8 +134,11 @@ uint32_t plan_count_stages(const struct plan *plan);
 uint64_t plan_count_replicas(const struct problem *problem, const struct plan *plan);
 /* global_batch / (replicas * micro_batch); 0 when not whole. */
 uint32_t plan_count_micro_batches(const struct problem *problem, const struct plan *plan);
-/* Product of all factor degrees: devices used. */
+/* Product of all factor degrees of all groups: devices used. */
 uint64_t plan_count_devices(const struct plan *plan);
+/* Layers that a plan spreads over its stages: the chain without a first and a last part that run once (they sit with the
+ * first and the last chunk). 0: the model is known by name only. */
+uint32_t plan_count_layers(const struct model *model);
 /* Digest of what distinguishes plans: mesh, folds, schedule, layers, policies. */
 unsigned long long plan_digest(const struct plan *plan);
 

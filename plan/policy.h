@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "plan/setup.h"
 
-#define POLICY_FIELD_MAX 16
+#define POLICY_FIELD_MAX 24
 
 struct plan;
 struct work;
@@ -27,12 +27,26 @@ enum policy_field_kind {
     POLICY_FIELD_KIND_COUNT
 };
 
+/* What the words of a field are names of, so that one rule checks them all. */
+enum policy_target {
+    POLICY_TARGET_NONE,
+    POLICY_TARGET_RANKS,    /* dims of the mesh or levels of the cluster */
+    POLICY_TARGET_PARTS,    /* parts of the model */
+    POLICY_TARGET_LAYERS,   /* a range of layers, "0-11" */
+    POLICY_TARGET_STAGES,   /* ranges of stages, "last" too */
+    POLICY_TARGET_EDGES,    /* edge classes, "DIM CAUSE"; mechanisms stand for dims: tie, outer, table, halo, host, world */
+    POLICY_TARGET_PHASES,   /* training phases of the setup */
+    POLICY_TARGET_COUNT
+};
+
 struct policy_field {
     const char *key;
     enum policy_field_kind kind;
     const char *const *choices;     /* POLICY_FIELD_WORD and the members of POLICY_FIELD_WORDS when not NULL */
     enum unit_kind unit;            /* POLICY_FIELD_QUANTITY */
     bool required;
+    enum policy_target target;
+    bool selects;                   /* says what the policy is about: two uses of one kind must differ in such a field */
     const char *summary;
 };
 
@@ -49,6 +63,29 @@ struct policy_value {
     uint32_t number_count;
 };
 
+/* The selectors that all kinds share; they end every field table. Absent: all. */
+#define POLICY_SELECTORS                                                                                             \
+    {.key = "parts", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_PARTS, .selects = true,                     \
+     .summary = "parts of the model"},                                                                               \
+    {.key = "layer_range", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_LAYERS, .selects = true,               \
+     .summary = "layers in chain order, ends of the chain not counted"},                                             \
+    {.key = "stages", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_STAGES, .selects = true,                   \
+     .summary = "pipeline stages"},                                                                                  \
+    {.key = "edges", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_EDGES, .selects = true,                     \
+     .summary = "edge classes: what travels over which dimension and why"},                                          \
+    {.key = "phase", .kind = POLICY_FIELD_WORD, .choices = policy_phases, .selects = true,                           \
+     .summary = "phase of the pipeline schedule"},                                                                   \
+    {.key = "iterations", .kind = POLICY_FIELD_NUMBERS, .selects = true,                                             \
+     .summary = "iterations within a period"},                                                                       \
+    {.key = "training_phase", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_PHASES, .selects = true,            \
+     .summary = "training phase of the setup"}
+/* Tensor classes that a policy is about, for the kinds that have no list of their own. */
+#define POLICY_SELECTOR_TENSORS                                                                                      \
+    {.key = "tensors", .kind = POLICY_FIELD_WORDS, .choices = policy_tensors, .selects = true,                       \
+     .summary = "tensor classes"}
+extern const char *const policy_phases[];       /* warm-up, steady, cool-down */
+extern const char *const policy_tensors[];
+
 /* One use of a policy in a plan. values[i] belongs to kind->fields[i]. */
 struct policy_use {
     const struct policy *kind;
@@ -61,6 +98,10 @@ struct policy {
     uint32_t order;                 /* policies apply in ascending order, then list order */
     const struct policy_field *fields;
     uint32_t field_count;
+    /* Can it be meant at all: do its targets exist, does the runtime allow it? diag NULL: no message, no allocation.
+     * NULL: always. */
+    bool (*fits)(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
+                 struct diag *diag);
     /* NULL when this use can be costed for this plan, else why not (arena text naming the field): judges refuse by name. */
     const char *(*refuses)(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
                            struct arena *arena);
@@ -74,6 +115,12 @@ extern const char *const policy_table_names[];  /* NULL-terminated */
 const struct policy *policy_find(const char *name);
 const char *const *policy_names(void);
 const struct policy_value *policy_find_value(const struct policy_use *use, const char *key);   /* NULL: absent */
+
+/* Reasons for `refuses`, arena text: the kind as a whole; the first field stated that is not in `costed`
+ * (NULL-terminated), or NULL. */
+const char *policy_refuse_kind(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
+                               struct arena *arena);
+const char *policy_refuse_fields(const struct policy_use *use, const char *const *costed, struct arena *arena);
 
 bool policy_read_json(struct json_value object, struct arena *arena, struct policy_use *out, struct diag *diag);
 void policy_dump(const struct policy_use *use, struct json_writer *out);

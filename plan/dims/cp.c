@@ -8,22 +8,24 @@ const struct dim dim_cp = {
     .flag = "--cp",
     .summary = "context parallel: the sequence is cut; attention gathers keys or trades heads",
     .kind = DIM_FACTOR,
-    .variants = {
-        /* Keys and values go round while attention on those at hand runs (Ring Attention, 2023). */
-        {.name = "ring", .cuts = {{.axis = "seq"}}, .cut_count = 1, .overlap_chunks = 1},
-        /* Attention sees the whole sequence of some heads (DeepSpeed Ulysses, 2023). */
+    .variants =
         {
-            .name = "ulysses",
-            .cuts = {
-                {.axis = "heads", .beside = "keys"},
-                {.axis = "kv_heads", .beside = "keys"},
-                {.axis = "seq"},
+            /* Keys and values go round while attention on those at hand runs (Ring Attention, 2023). */
+            {.name = "ring", .cuts = {{.axis = "seq"}}, .cut_count = 1, .overlap_chunks = 1},
+            /* Attention sees the whole sequence of some heads (DeepSpeed Ulysses, 2023). */
+            {
+                .name = "ulysses",
+                .cuts =
+                    {
+                        {.axis = "heads", .beside = "keys"},
+                        {.axis = "kv_heads", .beside = "keys"},
+                        {.axis = "seq"},
+                    },
+                .cut_count = 3,
             },
-            .cut_count = 3,
+            /* All keys and values first (Llama 3, 2024). */
+            {.name = "allgather", .cuts = {{.axis = "seq"}}, .cut_count = 1},
         },
-        /* All keys and values first (Llama 3, 2024). */
-        {.name = "allgather", .cuts = {{.axis = "seq"}}, .cut_count = 1},
-    },
     .variant_count = 3,
     .order = 2,
 };

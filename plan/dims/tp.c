@@ -9,14 +9,15 @@ const struct dim dim_tp = {
     .summary = "tensor parallel: heads, feed-forward widths and the vocabulary are cut",
     .kind = DIM_FACTOR,
     .variants = {{
-        .cuts = {
-            {.axis = "heads"},
-            {.axis = "kv_heads"},
-            {.axis = "ffn"},
-            {.axis = "expert_ffn"},
-            {.axis = "shared_ffn"},
-            {.axis = "vocab"},
-        },
+        .cuts =
+            {
+                {.axis = "heads"},
+                {.axis = "kv_heads"},
+                {.axis = "ffn"},
+                {.axis = "expert_ffn"},
+                {.axis = "shared_ffn"},
+                {.axis = "vocab"},
+            },
         .cut_count = 6,
     }},
     .variant_count = 1,

@@ -1,0 +1,59 @@
+/* What the backward pass needs is kept, made again, moved away or packed. */
+#include "plan/policy.h"
+
+extern const struct policy policy_keep;
+
+static const char *const whats[] = {"keep", "recompute", "offload", "compress", NULL};
+static const char *const granularities[] = {"none", "selective", "full", NULL};
+
+static const struct policy_field fields[] = {
+    {.key = "what",
+     .kind = POLICY_FIELD_WORD,
+     .choices = whats,
+     .required = true,
+     .summary = "what happens to them"},
+    {.key = "granularity",
+     .kind = POLICY_FIELD_WORD,
+     .choices = granularities,
+     .summary = "recomputation of nothing, of the attention core, of whole layers"},
+    {.key = "layers",
+     .kind = POLICY_FIELD_COUNT,
+     .summary = "layers per stage chunk, the first ones; absent: all"},
+    {.key = "tier",
+     .kind = POLICY_FIELD_TEXT,
+     .summary = "where offloaded tensors go: host, disk, neighbour"},
+    {.key = "ratio",
+     .kind = POLICY_FIELD_NUMBER,
+     .summary = "size before over size after compression"},
+    {.key = "bits", .kind = POLICY_FIELD_COUNT, .summary = "bits per element kept"},
+    {.key = "prefetch", .kind = POLICY_FIELD_COUNT, .summary = "layers fetched back ahead"},
+    {.key = "resident", .kind = POLICY_FIELD_COUNT, .summary = "layers that stay on the device"},
+    POLICY_SELECTOR_TENSORS,
+    POLICY_SELECTORS,
+};
+
+enum { WHAT_KEEP, WHAT_RECOMPUTE };
+
+enum { FIELD_WHAT };
+
+static const char *refuses(const struct problem *problem, const struct plan *plan,
+                           const struct policy_use *use, struct arena *arena)
+{
+    static const char *const costed[] = {"what", "granularity", "layers", NULL};
+    (void)problem;
+    (void)plan;
+    const uint32_t what = use->values[FIELD_WHAT].word;
+    if (what != WHAT_KEEP && what != WHAT_RECOMPUTE)
+        return text_build(arena, "the judges cannot cost policy 'keep' with what '%s' yet",
+                          whats[what]);
+    return policy_refuse_fields(use, costed, arena);
+}
+
+const struct policy policy_keep = {
+    .name = "keep",
+    .summary = "activations or states kept, recomputed, offloaded, compressed",
+    .order = 20,
+    .fields = fields,
+    .field_count = sizeof fields / sizeof fields[0],
+    .refuses = refuses,
+};

@@ -1,0 +1,139 @@
+/* States that every replica would repeat are spread over replicas. */
+#include <string.h>
+
+#include "plan/plan.h"
+#include "plan/policy.h"
+
+extern const struct policy policy_shard;
+
+static const char *const states[] = {"optimizer", "gradients", "parameters", NULL};
+static const char *const regathers[] = {"kept", "per-micro-batch", NULL};
+
+static const struct policy_field fields[] = {
+    {.key = "tensors",
+     .kind = POLICY_FIELD_WORDS,
+     .choices = states,
+     .required = true,
+     .selects = true,
+     .summary = "which states"},
+    {.key = "over",
+     .kind = POLICY_FIELD_WORDS,
+     .required = true,
+     .target = POLICY_TARGET_RANKS,
+     .summary = "dimensions or cluster levels whose ranks share them"},
+    {.key = "regather",
+     .kind = POLICY_FIELD_WORD,
+     .choices = regathers,
+     .summary =
+         "gathered parameters are kept for the step or gathered again for every micro-batch"},
+    {.key = "prefetch", .kind = POLICY_FIELD_COUNT, .summary = "layers gathered ahead"},
+    {.key = "block",
+     .kind = POLICY_FIELD_COUNT,
+     .summary = "elements that stay together on one rank"},
+    {.key = "padding_frac",
+     .kind = POLICY_FIELD_FRACTION,
+     .summary = "elements added so that shards are even"},
+    {.key = "shares", .kind = POLICY_FIELD_NUMBERS, .summary = "share of each rank, where uneven"},
+    {.key = "copy_over",
+     .kind = POLICY_FIELD_WORDS,
+     .target = POLICY_TARGET_RANKS,
+     .summary = "a second, whole copy of parameters within these"},
+    {.key = "streamed",
+     .kind = POLICY_FIELD_BOOL,
+     .summary = "shards go round while compute on them runs, never gathered whole"},
+    POLICY_SELECTORS,
+};
+
+enum { FIELD_TENSORS, FIELD_OVER };
+
+static bool has_word(const struct policy_value *value, const char *word)
+{
+    for (uint32_t i = 0; value->present && i < value->word_count; i++) {
+        if (strcmp(value->words[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The level that the largest sharded state stands for: 1 optimiser, 2 gradients, 3 parameters. */
+static uint32_t level_of(const struct policy_use *use)
+{
+    const struct policy_value *tensors = &use->values[FIELD_TENSORS];
+    return has_word(tensors, "parameters") ? 3 : has_word(tensors, "gradients") ? 2 : 1;
+}
+
+static bool is_level(const struct cluster *cluster, const char *name)
+{
+    for (uint32_t i = 0; i < cluster->level_count; i++) {
+        if (strcmp(cluster->levels[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Ranks that share each state, UINT64_MAX when a cluster level says so. */
+static uint64_t count_sharers(const struct problem *problem, const struct plan *plan,
+                              const struct policy_value *over)
+{
+    uint64_t sharers = 1;
+    for (uint32_t i = 0; over->present && i < over->word_count; i++) {
+        if (is_level(problem->cluster, over->words[i]))
+            return UINT64_MAX;
+        for (uint32_t g = 0; g < plan->group_count; g++) {
+            for (uint32_t m = 0; m < plan->groups[g].mesh_count; m++) {
+                const struct mesh_dim *mesh = &plan->groups[g].mesh[m];
+                if (strcmp(mesh->dim != NULL ? mesh->dim->name : mesh->declared, over->words[i]) ==
+                    0)
+                    sharers *= mesh->degree;
+            }
+        }
+    }
+    return sharers;
+}
+
+/* Text for people only: without a diag the caller wants no more than the answer. */
+#define REFUSE(diag, ...) ((diag) != NULL && diag_push((diag), __VA_ARGS__))
+
+static bool fits(const struct problem *problem, const struct plan *plan,
+                 const struct policy_use *use, struct diag *diag)
+{
+    const struct diag_place nowhere = {0};
+    const struct runtime *runtime = problem->setup->runtime;
+    const uint32_t level = level_of(use), stages = plan_count_stages(plan);
+    if ((runtime->zero_levels >> level & 1) == 0)
+        return REFUSE(diag, DIAG_P420, nowhere, NULL, "runtime '%s' has no sharding of level %u",
+                      runtime->name, level);
+    if (runtime->zero_pipeline_only_first && level > 1 && stages > 1)
+        return REFUSE(diag, DIAG_P420, nowhere, "shard the optimizer alone, or use one stage",
+                      "runtime '%s' refuses sharding of level %u with %u pipeline stages",
+                      runtime->name, level, stages);
+    if (count_sharers(problem, plan, &use->values[FIELD_OVER]) == 1)
+        return REFUSE(diag, DIAG_P425, nowhere, "leave the policy out",
+                      "policy 'shard' spreads states over 1 rank: there is nothing to share");
+    return true;
+}
+
+static const char *refuses(const struct problem *problem, const struct plan *plan,
+                           const struct policy_use *use, struct arena *arena)
+{
+    static const char *const costed[] = {"tensors", "over", "regather", NULL};
+    (void)plan;
+    const struct policy_value *over = &use->values[FIELD_OVER];
+    for (uint32_t i = 0; i < over->word_count; i++) {
+        if (is_level(problem->cluster, over->words[i]))
+            return text_build(arena,
+                              "the judges cannot cost policy 'shard' over cluster level '%s' yet",
+                              over->words[i]);
+    }
+    return policy_refuse_fields(use, costed, arena);
+}
+
+const struct policy policy_shard = {
+    .name = "shard",
+    .summary = "parameters, gradients, optimizer states spread over ranks",
+    .order = 10,
+    .fields = fields,
+    .field_count = sizeof fields / sizeof fields[0],
+    .fits = fits,
+    .refuses = refuses,
+};

@@ -1,0 +1,59 @@
+/* Replicas agree every so often, late, in part, or through a server. */
+#include "plan/policy.h"
+
+extern const struct policy policy_sync;
+
+static const char *const vias[] = {"all-reduce", "parameter-server", "peer-to-peer", NULL};
+static const char *const lates[] = {"dropped", "queued", "next-round", NULL};
+
+static const struct policy_field fields[] = {
+    {.key = "via", .kind = POLICY_FIELD_WORD, .choices = vias, .summary = "who sums"},
+    {.key = "every", .kind = POLICY_FIELD_COUNT, .summary = "steps between two agreements"},
+    {.key = "stale",
+     .kind = POLICY_FIELD_COUNT,
+     .summary = "steps until the result is used; 0: at once"},
+    {.key = "quorum", .kind = POLICY_FIELD_COUNT, .summary = "ranks that suffice"},
+    {.key = "sample",
+     .kind = POLICY_FIELD_COUNT,
+     .summary = "random ranks that a barrier looks at"},
+    {.key = "late",
+     .kind = POLICY_FIELD_WORD,
+     .choices = lates,
+     .summary = "what happens to those who come late"},
+    {.key = "servers", .kind = POLICY_FIELD_COUNT, .summary = "parameter servers"},
+    {.key = "redundancy",
+     .kind = POLICY_FIELD_COUNT,
+     .summary = "copies of every share of the batch"},
+    {.key = "extra_state",
+     .kind = POLICY_FIELD_QUANTITY,
+     .unit = UNIT_BYTES,
+     .summary = "per parameter: anchors, outer momentum"},
+    {.key = "scalars_only",
+     .kind = POLICY_FIELD_BOOL,
+     .summary = "only losses travel, updates are made again from seeds"},
+    POLICY_SELECTOR_TENSORS,
+    POLICY_SELECTORS,
+};
+
+enum { FIELD_VIA };
+
+static const char *refuses(const struct problem *problem, const struct plan *plan,
+                           const struct policy_use *use, struct arena *arena)
+{
+    static const char *const costed[] = {"via", "every", "stale", "extra_state", NULL};
+    (void)problem;
+    (void)plan;
+    const uint32_t via = use->values[FIELD_VIA].word;
+    if (use->values[FIELD_VIA].present && via != 0)
+        return text_build(arena, "the judges cannot cost policy 'sync' via '%s' yet", vias[via]);
+    return policy_refuse_fields(use, costed, arena);
+}
+
+const struct policy policy_sync = {
+    .name = "sync",
+    .summary = "how often, how late, among whom replicas agree",
+    .order = 30,
+    .fields = fields,
+    .field_count = sizeof fields / sizeof fields[0],
+    .refuses = refuses,
+};
