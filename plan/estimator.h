@@ -29,7 +29,8 @@ struct piece {
     double forward_s[COST_COUNT], backward_s[COST_COUNT];
     double forward_total_s, backward_total_s;
     double weight_s;            /* part of backward_total_s that is weight gradient, for split schedules */
-    double gather_s, sync_s;    /* once per step, alone on an idle network */
+    double gather_s, sync_s;    /* once per step, alone on an idle network; rarer messages by their share */
+    double stale_s;             /* sums that a later step waits for: they only have to end within a step */
     double update_s;
     const struct work_block *block;
 };
@@ -67,6 +68,8 @@ struct estimator {
     double (*message_s)(void *state, const struct work *work, const struct work_message *message);
     /* detail: fill out->stages from the arena; else allocates nothing that outlives the call. */
     void (*combine)(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out);
+    /* Never above combine's step_s for the same load, and much cheaper. */
+    double (*bound)(void *state, const struct load *load);
 };
 
 #endif

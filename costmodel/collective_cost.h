@@ -1,0 +1,37 @@
+/* Seconds of one collective alone on an idle cluster, from the prices of its messages. */
+#ifndef SHARDPLAN_COSTMODEL_COLLECTIVE_COST_H
+#define SHARDPLAN_COSTMODEL_COLLECTIVE_COST_H
+
+#include "base/arena.h"
+#include "plan/collective.h"
+#include "plan/collective_group.h"
+#include "prices/prices.h"
+
+/* Largest group that an algorithm of `ranks` sends per round is considered for without being asked for by name. */
+#define COLLECTIVE_DENSE_RANKS 128
+
+struct collective_request {
+    const struct cluster *cluster;
+    const struct prices *prices;
+    enum collective_kind kind;
+    const struct rank_group *group;
+    uint32_t base;                      /* device of rank 0 */
+    double bytes;
+    const struct collective *member;    /* NULL: the cheapest that accepts the group */
+};
+
+struct collective_choice {
+    const struct collective *member;    /* NULL: none accepts the group */
+    uint32_t protocol, pipeline;
+    double seconds;
+};
+
+/* Tables of messages per (group, kind, member), reused for every size; grows in its arena. */
+struct collective_book;
+struct collective_book *collective_book_init(struct arena *arena);
+
+/* Cheapest member, protocol, pipelining; ties go to the earlier member, protocol, smaller pipeline. A group of one
+ * rank takes no time. */
+struct collective_choice collective_cost_find(struct collective_book *book, const struct collective_request *request);
+
+#endif

@@ -1,0 +1,92 @@
+/* The analytic judge behind the common interface. */
+#include "costmodel/costmodel.h"
+
+#include <string.h>
+
+#include "costmodel/costmodel_inside.h"
+
+#define PRICE_BUCKETS 8192
+
+/* One message already priced. */
+struct price_entry {
+    unsigned long long key;
+    double seconds;
+    struct price_entry *next;
+};
+
+struct price_table {
+    struct price_entry *buckets[PRICE_BUCKETS];
+};
+
+void costmodel_init(struct costmodel *model, const struct problem *problem, const struct prices *prices,
+                    struct arena *arena)
+{
+    memset(model, 0, sizeof *model);
+    model->problem = problem;
+    model->prices = prices;
+    model->arena = arena;
+    model->book = collective_book_init(arena);
+    model->cache = ARENA_PUSH(arena, struct costmodel_cache, 1);
+    model->cache->messages = ARENA_PUSH(arena, struct price_table, 1);
+}
+
+static unsigned long long message_key(const struct rank_group *group, const struct work_message *message)
+{
+    unsigned long long key = TEXT_DIGEST_SEED;
+    key = text_digest(key, &message->kind, sizeof message->kind);
+    key = text_digest(key, &message->bytes, sizeof message->bytes);
+    key = text_digest(key, &group->ranks, sizeof group->ranks);
+    return text_digest(key, group->steps, group->step_count * sizeof group->steps[0]);
+}
+
+double costmodel_message_s(struct costmodel *model, const struct work *work, const struct work_message *message)
+{
+    if (message->bytes == 0.0) {
+        return 0.0;
+    }
+    const struct rank_group *group = &work->groups[message->group];
+    const unsigned long long key = message_key(group, message);
+    struct price_entry **bucket = &model->cache->messages->buckets[key % PRICE_BUCKETS];
+    for (const struct price_entry *entry = *bucket; entry != NULL; entry = entry->next) {
+        if (entry->key == key) {
+            return entry->seconds;
+        }
+    }
+    const struct collective_request request = {.cluster = model->problem->cluster, .prices = model->prices,
+                                               .kind = message->kind, .group = group, .base = 0,
+                                               .bytes = message->bytes};
+    const struct collective_choice choice = collective_cost_find(model->book, &request);
+    if (choice.member == NULL && group->ranks > 1) {
+        BUG("no collective serves a %s over %u ranks", collective_kind_name(message->kind), group->ranks);
+    }
+    struct price_entry *entry = ARENA_PUSH(model->arena, struct price_entry, 1);
+    *entry = (struct price_entry){key, choice.seconds, *bucket};
+    *bucket = entry;
+    return choice.seconds;
+}
+
+static void piece(void *state, const struct work *work, uint32_t block, struct piece *out)
+{
+    costmodel_piece(state, work, block, out);
+}
+
+static double message_s(void *state, const struct work *work, const struct work_message *message)
+{
+    return costmodel_message_s(state, work, message);
+}
+
+static void combine(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out)
+{
+    costmodel_combine(state, load, detail, arena, out);
+}
+
+static double bound(void *state, const struct load *load)
+{
+    return costmodel_bound(state, load);
+}
+
+void costmodel_estimator(struct costmodel *model, struct estimator *out)
+{
+    *out = (struct estimator){.name = "cost model", .state = model, .piece = piece, .message_s = message_s,
+                              .combine = combine, .bound = bound};
+}

@@ -1,0 +1,34 @@
+/* The analytic judge: composes prices in closed form. */
+#ifndef SHARDPLAN_COSTMODEL_COSTMODEL_H
+#define SHARDPLAN_COSTMODEL_COSTMODEL_H
+
+#include "costmodel/collective_cost.h"
+#include "plan/estimator.h"
+#include "prices/prices.h"
+
+/* What an analytic judge remembers between questions; all in its arena. */
+struct costmodel {
+    const struct problem *problem;
+    const struct prices *prices;
+    struct arena *arena;
+    struct collective_book *book;
+    struct costmodel_cache *cache;
+    double provenance_s[PROVENANCE_COUNT];      /* priced kernel seconds by origin, since init */
+};
+
+void costmodel_init(struct costmodel *model, const struct problem *problem, const struct prices *prices,
+                    struct arena *arena);
+/* The judge's interface; out->state is the model, which must outlive it. */
+void costmodel_estimator(struct costmodel *model, struct estimator *out);
+
+/* Seconds of one message of a work program, alone on an idle cluster. */
+double costmodel_message_s(struct costmodel *model, const struct work *work, const struct work_message *message);
+/* One block priced. */
+void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, struct piece *out);
+void costmodel_combine(struct costmodel *model, const struct load *load, bool detail, struct arena *arena,
+                       struct estimate *out);
+/* Never above what costmodel_combine gives for the same load: from paths already seen through this stream, and each
+ * stage's own work. Cheap. */
+double costmodel_bound(struct costmodel *model, const struct load *load);
+
+#endif

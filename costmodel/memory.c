@@ -1,0 +1,95 @@
+/* Memory of one stage: what is resident, what the fullest moment of its schedule keeps, what runtime and libraries take. */
+#include <string.h>
+
+#include "costmodel/costmodel_inside.h"
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* What one micro-batch keeps of one chunk. */
+struct chunk_bytes {
+    double saved, logits;
+};
+
+static struct chunk_bytes chunk_bytes(const struct load *load, uint32_t chunk)
+{
+    struct chunk_bytes bytes = {0.0, 0.0};
+    for (uint32_t b = 0; b < load->work->block_count; b++) {
+        const double count = load->counts[(size_t)chunk * WORK_BLOCK_MAX + b];
+        bytes.saved += load->work->blocks[b].saved_bytes * count;
+        bytes.logits += load->work->blocks[b].logits_bytes * count;
+    }
+    return bytes;
+}
+
+static void add_live(const struct load *load, const struct stream_notes *notes, uint32_t stage,
+                     struct stage_estimate *out)
+{
+    const uint32_t chunks = notes->live.chunks;
+    double most = -1.0;
+    for (uint32_t set = 0; set < notes->live.counts[stage]; set++) {
+        struct chunk_bytes held = {0.0, 0.0};
+        for (uint32_t local = 0; local < chunks; local++) {
+            const double live = notes->live.sets[stage][(size_t)set * chunks + local];
+            const struct chunk_bytes one = chunk_bytes(load, notes->stream->model_chunk[stage * chunks + local]);
+            held.saved += live * one.saved;
+            held.logits += live * one.logits;
+        }
+        if (held.saved + held.logits > most) {
+            most = held.saved + held.logits;
+            out->memory_bytes[MEMORY_ACTIVATIONS] = held.saved;
+            out->memory_bytes[MEMORY_LOGITS] = held.logits;
+        }
+    }
+}
+
+/* Resident weights and states; the largest working set of any block, the two largest gathered ones. */
+static double add_resident(const struct load *load, const struct stream_notes *notes, uint32_t stage,
+                           struct stage_estimate *out)
+{
+    double moments = 0.0, working = 0.0, gathered = 0.0;
+    for (uint32_t local = 0; local < notes->live.chunks; local++) {
+        const uint32_t chunk = notes->stream->model_chunk[stage * notes->live.chunks + local];
+        for (uint32_t b = 0; b < load->work->block_count; b++) {
+            const struct work_block *block = &load->work->blocks[b];
+            const double count = load->counts[(size_t)chunk * WORK_BLOCK_MAX + b];
+            if (count == 0.0) {
+                continue;
+            }
+            out->memory_bytes[MEMORY_PARAMETERS] += block->parameters_bytes * count;
+            out->memory_bytes[MEMORY_GRADIENTS] += block->gradients_bytes * count;
+            out->memory_bytes[MEMORY_OPTIMIZER] += block->optimizer_bytes * count;
+            moments += block->moments_bytes * count;
+            working = larger(working, block->working_bytes);
+            gathered = larger(gathered, block->gathered_bytes);
+        }
+    }
+    /* one block in use, one prefetched; sends are double buffered each way */
+    const double send_buffers = load->work->shape.stages > 1 ? 4.0 * load->work->send.bytes : 0.0;
+    out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + send_buffers;
+    return moments;
+}
+
+void costmodel_memory(const struct costmodel *model, const struct load *load, const struct stream_notes *notes,
+                      uint32_t stage, struct stage_estimate *out)
+{
+    const struct setup *setup = model->problem->setup;
+    const struct runtime *runtime = setup->runtime;
+    memset(out->memory_bytes, 0, sizeof out->memory_bytes);
+    add_live(load, notes, stage, out);
+    const double moments = add_resident(load, notes, stage, out);
+    const double churn = out->memory_bytes[MEMORY_ACTIVATIONS] + out->memory_bytes[MEMORY_LOGITS] +
+                         out->memory_bytes[MEMORY_BUFFERS];
+    out->memory_bytes[MEMORY_BUFFERS] += runtime->allocator_frac * churn;
+    out->memory_bytes[MEMORY_CONTEXT] =
+        (double)runtime->context_bytes + (double)runtime->communicator_bytes * load->work->group_count;
+    out->peak_bytes = 0.0;
+    for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
+        out->peak_bytes += out->memory_bytes[i];
+    }
+    out->first_step_peak_bytes = out->peak_bytes - moments;
+    out->capacity_bytes = (double)model->problem->cluster->accelerators[0].memory_bytes *
+                          (1.0 - setup->memory_headroom_frac);
+}

@@ -1,0 +1,166 @@
+/* One block priced: kernels one after another, messages between them or under them. */
+#include <assert.h>
+#include <string.h>
+
+#include "costmodel/costmodel.h"
+
+#define JOINED_MAX 8
+#define PENDING_MAX 8
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Messages that travel under the next kernel. */
+struct pending {
+    const struct work_message *messages[PENDING_MAX];
+    double seconds[PENDING_MAX];
+    uint32_t count, pieces;
+    double total_s;
+};
+
+struct tally {
+    struct costmodel *model;
+    const struct work *work;
+    double *cost_s;             /* by cost */
+    double weight_s;
+    struct pending next, block;
+};
+
+static void charge(double *cost_s, const struct pending *pending, double exposed_s)
+{
+    for (uint32_t i = 0; i < pending->count && pending->total_s > 0.0; i++) {
+        cost_s[COST_DIM + pending->messages[i]->dim] += exposed_s * pending->seconds[i] / pending->total_s;
+    }
+}
+
+static void hold(struct pending *pending, const struct work_message *message, double seconds)
+{
+    assert(pending->count < PENDING_MAX);
+    pending->messages[pending->count] = message;
+    pending->seconds[pending->count++] = seconds;
+    pending->total_s += seconds;
+    pending->pieces = message->pieces > pending->pieces ? message->pieces : pending->pieces;
+}
+
+static void add_message(struct tally *tally, const struct work_message *message)
+{
+    const double seconds = costmodel_message_s(tally->model, tally->work, message) / (double)message->period;
+    switch (message->overlap) {
+    case OVERLAP_NONE: tally->cost_s[COST_DIM + message->dim] += seconds; break;
+    case OVERLAP_NEXT: hold(&tally->next, message, seconds); break;
+    case OVERLAP_BLOCK: hold(&tally->block, message, seconds); break;
+    }
+}
+
+/* A kernel fed in `pieces` parts runs as that many kernels on its share of keys: smaller ones are less efficient. */
+static double kernel_s(struct costmodel *model, const struct work_compute *const *items, uint32_t count,
+                       uint32_t pieces)
+{
+    enum provenance provenance;
+    double seconds = 0.0;
+    if (pieces > 1 && items[0]->kind == OP_ATTENTION) {
+        struct work_compute part = *items[0];
+        part.keys = part.keys / pieces > 0 ? part.keys / pieces : 1;
+        part.flops /= (double)pieces;
+        part.bytes /= (double)pieces;
+        const struct work_compute *one = &part;
+        seconds = (double)pieces * prices_compute_s(model->prices, 0, &one, 1, &provenance);
+    } else {
+        seconds = prices_compute_s(model->prices, 0, items, count, &provenance);
+    }
+    model->provenance_s[provenance] += seconds;
+    return seconds;
+}
+
+/* The first of `pieces` parts is on the device already; the others arrive one after another, each under the work on
+ * the part before. In one piece the message runs beside the kernel. */
+static double overlapped_s(double kernel, double message, uint32_t pieces)
+{
+    if (pieces <= 1) {
+        return larger(kernel, message);
+    }
+    const double parts = (double)pieces;
+    return kernel / parts + (parts - 1.0) * larger(kernel / parts, message / (parts - 1.0));
+}
+
+static void add_kernel(struct tally *tally, const struct work_compute *const *items, uint32_t count)
+{
+    const double seconds = kernel_s(tally->model, items, count, tally->next.pieces);
+    const double with_messages =
+        tally->next.count == 0 ? seconds : overlapped_s(seconds, tally->next.total_s, tally->next.pieces);
+    const enum cost cost = items[0]->pass == PASS_UPDATE ? COST_OPTIMIZER
+                           : items[0]->recompute         ? COST_RECOMPUTE
+                                                         : COST_COMPUTE;
+    tally->cost_s[cost] += seconds;
+    charge(tally->cost_s, &tally->next, with_messages - seconds);
+    tally->weight_s += items[0]->pass == PASS_WEIGHT_GRADIENT ? with_messages : 0.0;
+    memset(&tally->next, 0, sizeof tally->next);
+}
+
+static double total(const double *cost_s)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < COST_COUNT; i++) {
+        sum += cost_s[i];
+    }
+    return sum;
+}
+
+static double add_items(struct tally *tally, const struct work_items *list)
+{
+    const struct work_compute *joined[JOINED_MAX];
+    for (uint32_t i = 0; i < list->count;) {
+        if (list->items[i].is_message) {
+            add_message(tally, &list->items[i++].message);
+            continue;
+        }
+        uint32_t count = 0;
+        do {
+            assert(count < JOINED_MAX);
+            joined[count++] = &list->items[i++].compute;
+        } while (i < list->count && !list->items[i].is_message && list->items[i].compute.joined);
+        add_kernel(tally, joined, count);
+    }
+    charge(tally->cost_s, &tally->next, tally->next.total_s);   /* nothing left to hide under */
+    const double busy = total(tally->cost_s);
+    charge(tally->cost_s, &tally->block, larger(0.0, tally->block.total_s - busy));
+    return total(tally->cost_s);
+}
+
+static double list_s(struct costmodel *model, const struct work *work, const struct work_items *list, double *cost_s,
+                     double *weight_s)
+{
+    struct tally tally = {.model = model, .work = work, .cost_s = cost_s};
+    const double seconds = add_items(&tally, list);
+    if (weight_s != NULL) {
+        *weight_s = tally.weight_s;
+    }
+    return seconds;
+}
+
+/* Sums over a step: those whose result a later step waits for are kept apart. */
+static void add_sums(struct costmodel *model, const struct work *work, const struct work_items *list, double *now_s,
+                     double *later_s)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct work_message *message = &list->items[i].message;
+        assert(list->items[i].is_message);
+        const double seconds = costmodel_message_s(model, work, message) / (double)message->period;
+        *(message->distance == 0 ? now_s : later_s) += seconds;
+    }
+}
+
+void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, struct piece *out)
+{
+    const struct work_block *which = &work->blocks[block];
+    double update_s[COST_COUNT] = {0.0};
+    memset(out, 0, sizeof *out);
+    out->block = which;
+    out->forward_total_s = list_s(model, work, &which->forward, out->forward_s, NULL);
+    out->backward_total_s = list_s(model, work, &which->backward, out->backward_s, &out->weight_s);
+    out->update_s = list_s(model, work, &which->update, update_s, NULL);
+    add_sums(model, work, &which->gather, &out->gather_s, &out->stale_s);
+    add_sums(model, work, &which->sync, &out->sync_s, &out->stale_s);
+}
