@@ -21,9 +21,9 @@ members() {
     for file in topologies/{accelerators,zoo}/*.json models/zoo/*.json prices/runtimes/*.json; do
         basename "$file" .json
     done
-    # "any" is no runtime but the union of all.
     printf '%s\n' ring tree 1f1b gpipe interleaved tp dp pp h100 a100 megatron
 }
+# "any" is no runtime but the union of all.
 names=$(members | grep -vx any | sort -u | sed 's/.*/"&"/')
 machinery=(planner/*.[ch] sim/*.[ch] costmodel/*.[ch] plan/*.[ch] prices/*.[ch])
 for file in "${machinery[@]}"; do
