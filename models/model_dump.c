@@ -29,10 +29,11 @@ static void dump_moe(const struct transformer_moe *moe, struct json_writer *out)
     json_pop_object(out);
 }
 
-static void dump_transformer(const struct transformer *shape, struct json_writer *out)
+/* named: with the family it was read as, which changes no size. */
+static void dump_transformer(const struct transformer *shape, bool named, struct json_writer *out)
 {
     json_push_object(out);
-    if (strcmp(shape->architecture, TRANSFORMER_NATIVE) != 0) {
+    if (named && strcmp(shape->architecture, TRANSFORMER_NATIVE) != 0) {
         json_push_key_string(out, "architecture", shape->architecture);
     }
     json_push_key_u64(out, "layers", shape->layers);
@@ -64,7 +65,7 @@ unsigned long long model_build_digest(const struct model *model, struct arena *a
     struct json_writer writer;
     text_init(&text, arena);
     json_writer_init(&writer, &text, true);
-    dump_transformer(model->transformer, &writer);
+    dump_transformer(model->transformer, false, &writer);
     return text_digest(TEXT_DIGEST_SEED, text.bytes, text.length);
 }
 
@@ -77,7 +78,7 @@ void model_dump(const struct model *model, struct json_writer *out)
     json_push_key_string(out, "format", MODEL_FORMAT);
     json_push_key_string(out, "name", model->name);
     json_push_key(out, "transformer");
-    dump_transformer(model->transformer, out);
+    dump_transformer(model->transformer, true, out);
     json_push_key_u64(out, "parameters", model_count_parameters(model));
     json_push_key_string(out, "source", model->source);
     json_pop_object(out);

@@ -82,25 +82,37 @@ static bool read_moe(struct json_value parent, struct transformer_moe *out, stru
 }
 
 /* The biases of norms follow from their kind; stating them otherwise is a contradiction. */
+static bool read_norm_bias(struct json_value bias, const struct transformer *shape,
+                           struct diag *diag)
+{
+    const bool implied = shape->norm == NORM_LAYER;
+    bool stated = implied;
+    if (!json_read_bool_or(bias, "norm", implied, &stated, diag)) {
+        return false;
+    }
+    if (stated == implied) {
+        return true;
+    }
+    return diag_push(diag, DIAG_M207, json_place(json_find(bias, "norm")),
+                     text_build(diag->arena, "leave it out, or choose norm \"%s\"",
+                                model_norm_names[stated ? NORM_LAYER : NORM_RMS]),
+                     "bias.norm is %s, but a norm of kind \"%s\" %s", stated ? "true" : "false",
+                     model_norm_names[shape->norm], implied ? "has a bias" : "has none");
+}
+
 static bool read_bias(struct json_value parent, struct transformer *out, struct diag *diag)
 {
+    const struct json_value bias = json_find(parent, "bias");
+    if (json_is_absent(bias)) {
+        return true;
+    }
     if (!check_object(parent, "bias", bias_keys, diag)) {
         return false;
     }
-    const struct json_value bias = json_find(parent, "bias");
-    const bool implied = out->norm == NORM_LAYER;
-    bool stated = implied;
     bool good = json_read_bool_or(bias, "qkv", false, &out->qkv_bias, diag);
     good &= json_read_bool_or(bias, "attention_output", false, &out->attention_output_bias, diag);
     good &= json_read_bool_or(bias, "mlp", false, &out->mlp_bias, diag);
-    good &= json_read_bool_or(bias, "norm", implied, &stated, diag);
-    if (good && stated != implied) {
-        return diag_push(diag, DIAG_M207, json_place(json_find(bias, "norm")),
-                         text_build(diag->arena, "leave it out, or choose norm \"%s\"",
-                                    model_norm_names[stated ? NORM_LAYER : NORM_RMS]),
-                         "bias.norm is %s, but a norm of kind \"%s\" %s", stated ? "true" : "false",
-                         model_norm_names[out->norm], implied ? "has a bias" : "has none");
-    }
+    good &= read_norm_bias(bias, out, diag);
     return good;
 }
 

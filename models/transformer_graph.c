@@ -32,11 +32,10 @@ static uint32_t find_named(const struct model *model, const char *name, size_t l
 axis_set transformer_axes(const struct transformer_graph *graph, const char *names)
 {
     axis_set axes = 0;
-    while (*names != '\0') {
+    for (names += strspn(names, " "); *names != '\0'; names += strspn(names, " ")) {
         const size_t length = strcspn(names, " ");
         axes |= (axis_set)1 << find_named(graph->model, names, length);
         names += length;
-        names += strspn(names, " ");
     }
     return axes;
 }
