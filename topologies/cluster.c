@@ -78,7 +78,9 @@ static bool read_object(struct json_value object, const char *name, uint32_t nod
     bool good = json_check_keys(object, keys, diag);
     good = json_read_string_or(object, "name", name, arena, &read.name, diag) && good;
     good = json_read_string_or(object, "source", "", arena, &read.source, diag) && good;
-    good = cluster_kinds_init(&kinds, object, arena, diag) && good;
+    if (!cluster_kinds_init(&kinds, object, arena, diag)) {
+        return false;
+    }
     good = (levels ? cluster_levels_read(object, nodes, &kinds, &read, diag)
                    : cluster_graph_read(object, &kinds, &read, diag)) &&
            good;

@@ -11,8 +11,8 @@
 #include "topologies/cluster.h"
 
 #define CLUSTER_FORMAT "shardplan/cluster/1"
-#define CLUSTER_NODE_MAX 4000000u       /* of a graph */
-#define CLUSTER_LINK_MAX 8000000u
+#define CLUSTER_NODE_MAX 1000000u       /* of a graph */
+#define CLUSTER_LINK_MAX 4000000u
 #define CLUSTER_CORE_MAX 4096u          /* nodes with more than one link: the table of ways is its square */
 #define CLUSTER_RING_MAX 128u           /* degree; half of it, the longest way, must fit struct path */
 

@@ -182,7 +182,36 @@ static uint32_t choose_link(const struct cluster *cluster, const struct core *co
     return best->link;
 }
 
-/* Fills the table by destination; gives the longest way in hops. */
+/* Links between a core node and the farthest device that ways reach through it: 0 for a device itself, 1
+ * where leaf devices hang, NONE where no way ends. */
+static uint32_t *find_tails(const struct cluster *cluster, struct arena *scratch)
+{
+    uint32_t *tails = ARENA_PUSH(scratch, uint32_t, cluster->core_count);
+    for (uint32_t i = 0; i < cluster->core_count; i++) {
+        tails[i] = NONE;
+    }
+    for (uint32_t device = 0; device < cluster->device_count; device++) {
+        uint32_t *tail = &tails[cluster->core[device]];
+        const uint32_t links = cluster->leaf_link[device] == NONE ? 0 : 1;
+        *tail = *tail == NONE || *tail < links ? links : *tail;
+    }
+    return tails;
+}
+
+/* The longest way in links that ends at `target`. */
+static uint32_t find_longest(const struct wave *wave, const uint32_t *tails, uint32_t target)
+{
+    uint32_t longest = 0;
+    for (uint32_t i = wave->reached; i-- > 0 && tails[target] != NONE;) {
+        const uint32_t node = wave->queue[i];
+        const uint32_t links =
+            tails[node] == NONE ? 0 : tails[node] + wave->distance[node] + tails[target];
+        longest = links > longest ? links : longest;
+    }
+    return longest;
+}
+
+/* Fills the table by destination; gives the longest way between devices in links. */
 static uint32_t fill_table(const struct cluster *cluster, uint32_t *next_hop, struct arena *scratch)
 {
     const struct core core = build_core(cluster, scratch);
@@ -191,6 +220,7 @@ static uint32_t fill_table(const struct cluster *cluster, uint32_t *next_hop, st
         .width_Bps = ARENA_PUSH(scratch, double, core.count),
         .queue = ARENA_PUSH(scratch, uint32_t, core.count),
     };
+    const uint32_t *tails = find_tails(cluster, scratch);
     uint32_t longest = 0;
     for (size_t i = 0; i < (size_t)core.count * core.count; i++) {
         next_hop[i] = NONE;
@@ -202,8 +232,8 @@ static uint32_t fill_table(const struct cluster *cluster, uint32_t *next_hop, st
             const uint32_t node = wave.queue[i];
             next_hop[(size_t)node * core.count + target] = choose_link(cluster, &core, &wave, node);
         }
-        const uint32_t farthest = wave.distance[wave.queue[wave.reached - 1]];
-        longest = farthest > longest ? farthest : longest;
+        const uint32_t links = find_longest(&wave, tails, target);
+        longest = links > longest ? links : longest;
     }
     return longest;
 }
@@ -231,10 +261,10 @@ bool cluster_routing_build(struct cluster *cluster, struct diag_place place, str
     cluster->next_hop = next_hop;
     const uint32_t longest = fill_table(cluster, next_hop, &scratch);
     arena_release(&scratch);
-    return longest + 2 <= PATH_HOP_MAX ||
+    return longest <= PATH_HOP_MAX ||
            diag_push(diag, DIAG_T315, place, NULL,
-                     "the longest way between switches takes %u links; at most %d are supported",
-                     longest, PATH_HOP_MAX - 2);
+                     "the way between two of the devices takes %u links; at most %d are supported",
+                     longest, PATH_HOP_MAX);
 }
 
 /* --- one way ----------------------------------------------------------------------------------- */

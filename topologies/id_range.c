@@ -59,6 +59,20 @@ bool id_range_read(const char *text, struct id_range *out)
     return *text != '\0';
 }
 
+/* At least `width` digits; gives the byte behind them. */
+static char *write_number(char *to, uint32_t number, uint32_t width)
+{
+    char digits[DIGITS_MAX];
+    uint32_t count = 0;
+    for (; number > 0 || count < width; number /= 10) {
+        digits[count++] = (char)('0' + number % 10);
+    }
+    for (; count > 0; count--) {
+        *to++ = digits[count - 1];
+    }
+    return to;
+}
+
 const char *id_range_build(const struct id_range *range, uint64_t index, struct arena *arena)
 {
     uint32_t numbers[ID_BRACKET_MAX];
@@ -68,17 +82,20 @@ const char *id_range_build(const struct id_range *range, uint64_t index, struct 
         numbers[i] = bracket->low + (uint32_t)(index % size);
         index /= size;
     }
-    struct text id;
-    text_init(&id, arena);
+    /* A number is never longer than the bracket that it stands for. */
+    char *id = arena_push(arena, strlen(range->text) + 1, 1);
+    char *to = id;
     const char *at = range->text;
     for (uint32_t i = 0; i < range->bracket_count; i++) {
         const struct id_bracket *bracket = &range->brackets[i];
-        text_push_bytes(&id, at, (size_t)(bracket->begin - at));
-        text_push(&id, "%0*u", (int)bracket->width, numbers[i]);
+        const size_t plain = (size_t)(bracket->begin - at);
+        memcpy(to, at, plain);
+        to += plain;
+        to = write_number(to, numbers[i], bracket->width);
         at = bracket->end;
     }
-    text_push(&id, "%s", at);
-    return id.bytes;
+    memcpy(to, at, strlen(at) + 1);
+    return id;
 }
 
 bool id_range_find_number(const char *id, size_t *out_prefix_length, uint32_t *out_number)

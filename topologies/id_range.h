@@ -3,10 +3,10 @@
 #define SHARDPLAN_TOPOLOGIES_ID_RANGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 
 #define ID_BRACKET_MAX 4
 

@@ -1,0 +1,534 @@
+/* What every accelerator and cluster keeps: it loads, it is written as it is read, its ways are the best. */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/data_folder.h"
+#include "base/random.h"
+#include "tests/tap_main.h"
+#include "topologies/catalogue.h"
+#include "topologies/cluster.h"
+
+static struct arena arena;
+static struct diag diag;
+
+static void begin(void)
+{
+    arena_init(&arena);
+    diag_init(&diag, &arena);
+}
+
+static const char *message(void)
+{
+    struct text text;
+    text_init(&text, &arena);
+    diag_dump(&diag, &text);
+    return text.bytes;
+}
+
+/* --- accelerators ------------------------------------------------------------------------------ */
+
+static const char *dump_accelerator(const struct accelerator *accelerator)
+{
+    struct text text;
+    struct json_writer writer;
+    text_init(&text, &arena);
+    json_writer_init(&writer, &text, false);
+    accelerator_dump(accelerator, &writer);
+    return text.bytes;
+}
+
+static struct accelerator read_accelerator(const char *text)
+{
+    struct accelerator out;
+    struct json *document;
+    ck_assert_msg(json_open_text("dump", text, strlen(text), false, &arena, &document, &diag), "%s",
+                  message());
+    ck_assert_msg(accelerator_read_json(json_root(document), &arena, &out, &diag), "%s", message());
+    json_close(document);
+    return out;
+}
+
+/* Calls the law on every shipped accelerator, found by name. */
+static void each_accelerator(void (*law)(const struct accelerator *, struct json_value))
+{
+    begin();
+    const char *const *files = data_folder_each("topologies/accelerators", ".json", &arena);
+    uint32_t count = 0;
+    for (; files[count] != NULL; count++) {
+        const char *relative = text_build(&arena, "topologies/accelerators/%s.json", files[count]);
+        struct json *document;
+        struct accelerator found;
+        const char *name;
+        ck_assert_msg(
+            json_open(data_folder_find(relative, &arena), false, &arena, &document, &diag), "%s",
+            message());
+        ck_assert(json_value_string(json_find(json_root(document), "name"), &name));
+        ck_assert_msg(
+            accelerator_read(name, (struct diag_place){.file = NULL}, &arena, &found, &diag), "%s",
+            message());
+        ck_assert_str_eq(found.name, name);
+        law(&found, json_root(document));
+        json_close(document);
+    }
+    ck_assert_uint_ge(count, 50);
+    ck_assert_uint_eq(diag.count, 0);
+    arena_release(&arena);
+}
+
+static void is_good_and_written_as_read(const struct accelerator *accelerator,
+                                        struct json_value unused)
+{
+    (void)unused;
+    ck_assert_msg(accelerator_check(accelerator, &diag), "%s", message());
+    ck_assert_uint_gt(accelerator->memory_bytes, 0);
+    ck_assert_msg(accelerator->source[0] != '\0', "%s has no source", accelerator->name);
+    const char *first = dump_accelerator(accelerator);
+    const struct accelerator again = read_accelerator(first);
+    ck_assert_str_eq(dump_accelerator(&again), first);
+}
+
+START_TEST(accelerator_is_good_and_written_as_read)
+{
+    each_accelerator(is_good_and_written_as_read);
+}
+END_TEST
+
+/* An ambiguous alias would be refused. */
+static void is_found_by_aliases(const struct accelerator *accelerator, struct json_value object)
+{
+    const struct json_value aliases = json_find(object, "aliases");
+    for (uint32_t i = 0; i < json_count(aliases); i++) {
+        const char *alias;
+        struct accelerator found;
+        ck_assert(json_value_string(json_find_index(aliases, i), &alias));
+        ck_assert_msg(
+            accelerator_read(alias, (struct diag_place){.file = NULL}, &arena, &found, &diag), "%s",
+            message());
+        ck_assert_str_eq(found.name, accelerator->name);
+    }
+}
+
+START_TEST(accelerator_is_found_by_every_alias)
+{
+    each_accelerator(is_found_by_aliases);
+}
+END_TEST
+
+/* Multiply-adds per clock and unit that vendors publish, of the 16-bit matrix units: NVIDIA V100 512, A100
+ * 1024, H100 2048 per SM; AMD 128, 256, 512 in each of 4 matrix cores per compute unit of MI250X,
+ * MI300X, MI355X. */
+static const struct {
+    const char *name;
+    double multiply_adds;
+} published[] = {
+    {"V100-SXM2-32GB", 512}, {"A100-SXM4-80GB", 1024}, {"H100-SXM5", 2048}, {"H200-SXM", 2048},
+    {"MI250X-GCD", 512},     {"MI300X", 1024},         {"MI355X", 2048},
+};
+
+static double multiply_adds_of(const struct accelerator *accelerator)
+{
+    const double *peaks = accelerator->peak_flops_per_s;
+    const double peak = peaks[DTYPE_BF16] > 0   ? peaks[DTYPE_BF16]
+                        : peaks[DTYPE_FP16] > 0 ? peaks[DTYPE_FP16]
+                                                : peaks[DTYPE_FP32];
+    return peak / 2 / accelerator->compute_units / accelerator->boost_clock_hz;
+}
+
+START_TEST(peak_is_clock_times_units_times_width)
+{
+    for (uint32_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+        struct accelerator found;
+        begin();
+        ck_assert(accelerator_read(published[i].name, (struct diag_place){.file = NULL}, &arena,
+                                   &found, &diag));
+        ck_assert_double_eq_tol(multiply_adds_of(&found) / published[i].multiply_adds, 1, 0.02);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* Hardware is as wide as a power of two, so a slip in peak, clock or units shows. Rated otherwise: */
+static const char *const odd_widths[] = {
+    "A10G",             /* capped below the A10 of the same chip */
+    "B200-SXM",         /* rated below clock x width */
+    "Gaudi2",           /* rated at a clock below boost */
+    "H20",              /* cut for export */
+    "WSC-WATOS-C3-die", /* a rate from a paper, other than its cores give */
+};
+
+static void has_power_of_two_width(const struct accelerator *accelerator, struct json_value unused)
+{
+    (void)unused;
+    if (accelerator->compute_units == 0 || !(accelerator->boost_clock_hz > 0)) {
+        return;
+    }
+    double width = multiply_adds_of(accelerator);
+    ck_assert_msg(width > 0.9, "%s: %g per clock and unit", accelerator->name, width);
+    while (width > 1.4) {
+        width /= 2;
+    }
+    bool odd = false;
+    for (uint32_t i = 0; i < sizeof odd_widths / sizeof odd_widths[0]; i++) {
+        odd = odd || strcmp(odd_widths[i], accelerator->name) == 0;
+    }
+    const bool even = width > 0.98 && width < 1.02;
+    ck_assert_msg(even != odd, "%s: %g multiply-adds per clock and unit", accelerator->name,
+                  multiply_adds_of(accelerator));
+}
+
+START_TEST(width_is_a_power_of_two)
+{
+    each_accelerator(has_power_of_two_width);
+}
+END_TEST
+
+/* --- clusters of the zoo ----------------------------------------------------------------------- */
+
+static const char *dump_cluster(const struct cluster *cluster)
+{
+    struct text text;
+    struct json_writer writer;
+    text_init(&text, &arena);
+    json_writer_init(&writer, &text, false);
+    cluster_dump(cluster, &writer);
+    return text.bytes;
+}
+
+static void is_written_as_read(const struct cluster *cluster)
+{
+    struct json *document;
+    struct cluster again;
+    const char *first = dump_cluster(cluster);
+    ck_assert_msg(json_open_text("dump", first, strlen(first), false, &arena, &document, &diag),
+                  "%s", message());
+    ck_assert_msg(cluster_read_json(json_root(document), "dump", &arena, &again, &diag), "%s",
+                  message());
+    json_close(document);
+    ck_assert_str_eq(dump_cluster(&again), first);
+    ck_assert_uint_eq(again.digest, cluster->digest);
+}
+
+static void each_zoo_cluster(void (*law)(const struct cluster *))
+{
+    static const uint32_t nodes[] = {1, 2, 3, 16};
+    begin();
+    const char *const *files = data_folder_each("topologies/zoo", ".json", &arena);
+    uint32_t count = 0;
+    for (; files[count] != NULL; count++) {
+        for (uint32_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+            const struct arena_mark mark = arena_find_mark(&arena);
+            struct cluster cluster;
+            const char *name = text_build(&arena, "%s:%u", files[count], nodes[i]);
+            ck_assert_msg(cluster_read(name, &arena, &cluster, &diag), "%s", message());
+            ck_assert_msg(cluster_check(&cluster, &diag), "%s", message());
+            ck_assert_uint_eq(cluster.levels[cluster.level_count - 1].degree, nodes[i]);
+            law(&cluster);
+            arena_pop(&arena, mark);
+        }
+        struct cluster as_written;
+        ck_assert_msg(cluster_read(files[count], &arena, &as_written, &diag), "%s", message());
+        ck_assert_str_eq(as_written.name, files[count]);
+    }
+    ck_assert_uint_ge(count, 10);
+    arena_release(&arena);
+}
+
+START_TEST(zoo_cluster_is_written_as_read)
+{
+    each_zoo_cluster(is_written_as_read);
+}
+END_TEST
+
+static bool share_a_resource(const struct path *a, const struct path *b)
+{
+    for (uint32_t i = 0; i < a->hop_count; i++) {
+        for (uint32_t j = 0; j < b->hop_count; j++) {
+            if (a->hops[i].resource == b->hops[j].resource) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void is_sound(const struct cluster *cluster, const struct path *path)
+{
+    double least_Bps = DBL_MAX;
+    ck_assert_uint_ge(path->hop_count, 1);
+    for (uint32_t i = 0; i < path->hop_count; i++) {
+        const struct hop *hop = &path->hops[i];
+        ck_assert_uint_lt(hop->resource, cluster_count_resources(cluster));
+        least_Bps = hop->bandwidth_Bps < least_Bps ? hop->bandwidth_Bps : least_Bps;
+    }
+    ck_assert_double_eq(least_Bps, path->bandwidth_Bps);
+}
+
+/* There and back are alike and disjoint; nothing is faster than the level that it crosses. */
+static void pair_is_symmetric(const struct cluster *cluster, uint32_t a, uint32_t b)
+{
+    struct path there, back;
+    ck_assert(cluster_find_path(cluster, a, b, &there));
+    ck_assert(cluster_find_path(cluster, b, a, &back));
+    is_sound(cluster, &there);
+    ck_assert_double_eq(there.bandwidth_Bps, back.bandwidth_Bps);
+    ck_assert_double_eq(there.latency_s, back.latency_s);
+    ck_assert_uint_eq(there.level, cluster_find_level(cluster, a, b));
+    ck_assert_double_le(there.bandwidth_Bps, cluster->levels[there.level].bandwidth_Bps);
+    ck_assert(!share_a_resource(&there, &back));
+}
+
+static void pairs_are_symmetric(const struct cluster *cluster)
+{
+    const uint32_t count = cluster->device_count;
+    const uint32_t stride = count < 64 ? 1 : count / 61;
+    for (uint32_t a = 0; a < count; a += stride) {
+        for (uint32_t b = 0; b < count; b += stride) {
+            if (a != b) {
+                pair_is_symmetric(cluster, a, b);
+            }
+        }
+    }
+}
+
+START_TEST(pairs_of_zoo_clusters_are_symmetric)
+{
+    each_zoo_cluster(pairs_are_symmetric);
+}
+END_TEST
+
+/* --- levels of all kinds ----------------------------------------------------------------------- */
+
+static struct accelerator any_kind;
+
+static void begin_building(void)
+{
+    begin();
+    ck_assert(accelerator_read("A100-SXM4-80GB", (struct diag_place){.file = NULL}, &arena,
+                               &any_kind, &diag));
+}
+
+static struct cluster build_levels(uint32_t count, const enum level_kind *kinds,
+                                   const uint32_t *degrees)
+{
+    struct cluster cluster = {.name = "built",
+                              .accelerators = &any_kind,
+                              .accelerator_count = 1,
+                              .level_count = count,
+                              .device_count = 1};
+    for (uint32_t i = 0; i < count; i++) {
+        cluster.levels[i] = (struct level){.name = "l",
+                                           .kind = kinds[i],
+                                           .degree = degrees[i],
+                                           .bandwidth_Bps = 6e9 / (i + 1),
+                                           .latency_s = 1e-6,
+                                           .link = LINK_RAW};
+        cluster.device_count *= degrees[i];
+    }
+    ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", message());
+    return cluster;
+}
+
+START_TEST(pairs_of_all_levels_are_symmetric)
+{
+    struct random dice;
+    begin_building();
+    random_init(&dice, 11);
+    for (uint32_t round = 0; round < 60; round++) {
+        const struct arena_mark mark = arena_find_mark(&arena);
+        enum level_kind kinds[3];
+        uint32_t degrees[3];
+        const uint32_t count = 1 + random_pop_below(&dice, 3);
+        for (uint32_t i = 0; i < count; i++) {
+            kinds[i] = (enum level_kind)random_pop_below(&dice, LEVEL_KIND_COUNT);
+            degrees[i] = 1 + random_pop_below(&dice, 6);
+        }
+        const struct cluster cluster = build_levels(count, kinds, degrees);
+        pairs_are_symmetric(&cluster);
+        is_written_as_read(&cluster);
+        arena_pop(&arena, mark);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+/* All devices send to all on a ring of n: no link carries more than n^2/8 ways, the least possible. */
+START_TEST(ring_is_loaded_evenly)
+{
+    begin_building();
+    for (uint32_t degree = 2; degree <= 17; degree++) {
+        const enum level_kind kind = LEVEL_RING;
+        const struct cluster cluster = build_levels(1, &kind, &degree);
+        uint32_t *load = ARENA_PUSH(&arena, uint32_t, cluster_count_resources(&cluster));
+        for (uint32_t pair = 0; pair < degree * degree; pair++) {
+            struct path path;
+            if (pair / degree == pair % degree) {
+                continue;
+            }
+            ck_assert(cluster_find_path(&cluster, pair / degree, pair % degree, &path));
+            for (uint32_t i = 0; i < path.hop_count; i++) {
+                const uint32_t ways = ++load[path.hops[i].resource];
+                ck_assert_uint_le(ways, (degree * degree + 7) / 8);
+            }
+        }
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+/* The rates of all ways out of one device together are what it can send at that level. */
+START_TEST(fullmesh_and_ring_split_the_bandwidth)
+{
+    begin_building();
+    for (uint32_t degree = 2; degree <= 9; degree++) {
+        for (enum level_kind kind = LEVEL_FULLMESH; kind <= LEVEL_RING; kind++) {
+            const struct cluster cluster = build_levels(1, &kind, &degree);
+            double *rate = ARENA_PUSH(&arena, double, cluster_count_resources(&cluster));
+            double total = 0;
+            for (uint32_t to = 1; to < degree; to++) {
+                struct path path;
+                ck_assert(cluster_find_path(&cluster, 0, to, &path));
+                total += path.hops[0].bandwidth_Bps - rate[path.hops[0].resource];
+                rate[path.hops[0].resource] = path.hops[0].bandwidth_Bps;
+            }
+            ck_assert_double_eq_tol(total, cluster.levels[0].bandwidth_Bps, 1);
+        }
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+/* --- graphs ------------------------------------------------------------------------------------ */
+
+#define NODE_LIMIT 24u
+
+/* Fewest hops and, among those ways, the widest, by Floyd and Warshall. */
+struct oracle {
+    uint32_t hops[NODE_LIMIT][NODE_LIMIT];
+    double width_Bps[NODE_LIMIT][NODE_LIMIT];
+};
+
+static void offer(struct oracle *oracle, uint32_t a, uint32_t b, uint32_t hops, double width_Bps)
+{
+    if (hops < oracle->hops[a][b] ||
+        (hops == oracle->hops[a][b] && width_Bps > oracle->width_Bps[a][b])) {
+        oracle->hops[a][b] = hops;
+        oracle->width_Bps[a][b] = width_Bps;
+    }
+}
+
+static void solve(const struct cluster *cluster, struct oracle *out)
+{
+    const uint32_t count = cluster->node_count;
+    for (uint32_t i = 0; i < NODE_LIMIT * NODE_LIMIT; i++) {
+        const bool same = i / NODE_LIMIT == i % NODE_LIMIT;
+        out->hops[i / NODE_LIMIT][i % NODE_LIMIT] = same ? 0 : 1000;
+        out->width_Bps[i / NODE_LIMIT][i % NODE_LIMIT] = same ? DBL_MAX : 0;
+    }
+    for (uint32_t i = 0; i < cluster->link_count; i++) {
+        const struct link *link = &cluster->links[i];
+        offer(out, link->from, link->to, 1, link->bandwidth_Bps);
+        offer(out, link->to, link->from, 1, link->bandwidth_Bps);
+    }
+    for (uint32_t i = 0; i < count * count * count; i++) {
+        const uint32_t via = i / (count * count), a = i / count % count, b = i % count;
+        const double left = out->width_Bps[a][via], right = out->width_Bps[via][b];
+        offer(out, a, b, out->hops[a][via] + out->hops[via][b], left < right ? left : right);
+    }
+}
+
+/* Devices and switches in a random tree, which joins them all, with some links more. */
+static struct cluster build_graph(struct random *dice)
+{
+    const enum level_kind kind = LEVEL_SWITCH;
+    const uint32_t degree = 1;
+    struct cluster cluster = build_levels(1, &kind, &degree);
+    cluster.level_count = 0;
+    cluster.device_count = 1 + random_pop_below(dice, 12);
+    cluster.node_count = cluster.device_count + random_pop_below(dice, NODE_LIMIT - 12);
+    cluster.nodes = ARENA_PUSH(&arena, struct node, cluster.node_count);
+    const uint32_t extra = cluster.node_count < 2 ? 0 : random_pop_below(dice, 20);
+    cluster.links = ARENA_PUSH(&arena, struct link, cluster.node_count + extra);
+    for (uint32_t i = 0; i < cluster.node_count; i++) {
+        const bool device = i < cluster.device_count;
+        cluster.nodes[i] = (struct node){.id = text_build(&arena, device ? "d%u" : "s%u", i),
+                                         .kind = device ? NODE_DEVICE : NODE_SWITCH,
+                                         .device = device ? i : 0};
+    }
+    for (uint32_t i = 1; i < cluster.node_count + extra; i++) {
+        const uint32_t from =
+            i < cluster.node_count ? i : random_pop_below(dice, cluster.node_count);
+        const uint32_t below = i < cluster.node_count ? i : cluster.node_count;
+        const uint32_t to = random_pop_below(dice, below);
+        if (from != to) {
+            cluster.links[cluster.link_count++] =
+                (struct link){.from = from,
+                              .to = to,
+                              .bandwidth_Bps = 1e9 * (1 + random_pop_below(dice, 4)),
+                              .latency_s = 1e-6,
+                              .link = LINK_RAW,
+                              .half_duplex = random_pop_below(dice, 4) == 0};
+        }
+    }
+    ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", message());
+    return cluster;
+}
+
+/* Each hop starts where the one before ended. */
+static void leads_there(const struct cluster *cluster, const struct path *path, uint32_t from,
+                        uint32_t to)
+{
+    uint32_t node = from;
+    for (uint32_t i = 0; i < path->hop_count; i++) {
+        const struct link *link = &cluster->links[path->hops[i].resource / 2];
+        const bool back = path->hops[i].resource % 2 == 1;
+        ck_assert(!back || !link->half_duplex);
+        ck_assert_uint_eq(node, link->half_duplex && node == link->to ? link->to
+                                : back                                ? link->to
+                                                                      : link->from);
+        node = node == link->from ? link->to : link->from;
+    }
+    ck_assert_uint_eq(node, to);
+}
+
+static void ways_are_best(const struct cluster *cluster)
+{
+    struct oracle oracle;
+    solve(cluster, &oracle);
+    for (uint32_t a = 0; a < cluster->device_count; a++) {
+        for (uint32_t b = 0; b < cluster->device_count; b++) {
+            struct path path;
+            if (a == b) {
+                continue;
+            }
+            ck_assert(cluster_find_path(cluster, a, b, &path));
+            is_sound(cluster, &path);
+            leads_there(cluster, &path, a, b);
+            ck_assert_uint_eq(path.hop_count, oracle.hops[a][b]);
+            ck_assert_double_eq(path.bandwidth_Bps, oracle.width_Bps[a][b]);
+            ck_assert_double_eq_tol(path.latency_s, path.hop_count * 1e-6, 1e-12);
+        }
+    }
+}
+
+START_TEST(ways_through_graphs_are_shortest_then_widest)
+{
+    struct random dice;
+    begin_building();
+    random_init(&dice, 5);
+    for (uint32_t round = 0; round < 400; round++) {
+        const struct arena_mark mark = arena_find_mark(&arena);
+        const struct cluster cluster = build_graph(&dice);
+        ways_are_best(&cluster);
+        is_written_as_read(&cluster);
+        arena_pop(&arena, mark);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("clusters", accelerator_is_good_and_written_as_read, accelerator_is_found_by_every_alias,
+         peak_is_clock_times_units_times_width, width_is_a_power_of_two,
+         zoo_cluster_is_written_as_read, pairs_of_zoo_clusters_are_symmetric,
+         pairs_of_all_levels_are_symmetric, ring_is_loaded_evenly,
+         fullmesh_and_ring_split_the_bandwidth, ways_through_graphs_are_shortest_then_widest)
