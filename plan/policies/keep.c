@@ -1,5 +1,6 @@
 /* What the backward pass needs is kept, made again, moved away or packed. */
 #include "plan/policy.h"
+#include "plan/work.h"
 
 extern const struct policy policy_keep;
 
@@ -34,7 +35,7 @@ static const struct policy_field fields[] = {
 
 enum { WHAT_KEEP, WHAT_RECOMPUTE };
 
-enum { FIELD_WHAT };
+enum { FIELD_WHAT, FIELD_GRANULARITY, FIELD_LAYERS };
 
 static const char *refuses(const struct problem *problem, const struct plan *plan,
                            const struct policy_use *use, struct arena *arena)
@@ -49,6 +50,19 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
     return policy_refuse_fields(use, costed, arena);
 }
 
+/* Layers in their recomputed form; the blocks for it are made after this. */
+static void rewrite(const struct policy_use *use, struct work *work)
+{
+    const struct policy_value *granularity = &use->values[FIELD_GRANULARITY];
+    const struct policy_value *layers = &use->values[FIELD_LAYERS];
+    if (use->values[FIELD_WHAT].word != WHAT_RECOMPUTE)
+        return;
+    work->keep = !granularity->present || granularity->word == 2 ? KEEP_BOUNDARY
+                 : granularity->word == 1                        ? KEEP_SELECTIVE
+                                                                 : KEEP_ALL;
+    work->recompute_layers = layers->present ? (uint32_t)layers->count : UINT32_MAX;
+}
+
 const struct policy policy_keep = {
     .name = "keep",
     .summary = "activations or states kept, recomputed, offloaded, compressed",
@@ -56,4 +70,5 @@ const struct policy policy_keep = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .refuses = refuses,
+    .rewrite = rewrite,
 };

@@ -3,6 +3,7 @@
 
 #include "plan/plan.h"
 #include "plan/policy.h"
+#include "plan/work.h"
 
 extern const struct policy policy_shard;
 
@@ -128,6 +129,33 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
     return policy_refuse_fields(use, costed, arena);
 }
 
+/* Weights are shared over the group that sums their gradients. Sums and gathers follow from the shares when the
+ * program is lowered. */
+static void rewrite(const struct policy_use *use, struct work *work)
+{
+    const struct policy_value *tensors = &use->values[FIELD_TENSORS];
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        for (uint32_t i = 0; i < work->blocks[b].weights_count; i++) {
+            struct work_weights *weights = &work->blocks[b].weights[i];
+            if (weights->group == NO_INDEX)
+                continue;
+            const uint32_t ranks = work->groups[weights->group].ranks;
+            if (has_word(tensors, "optimizer")) {
+                weights->optimizer_shards = ranks;
+                weights->optimizer_group = weights->group;
+            }
+            if (has_word(tensors, "gradients")) {
+                weights->gradient_shards = ranks;
+                weights->gradient_group = weights->group;
+            }
+            if (has_word(tensors, "parameters")) {
+                weights->parameter_shards = ranks;
+                weights->parameter_group = weights->group;
+            }
+        }
+    }
+}
+
 const struct policy policy_shard = {
     .name = "shard",
     .summary = "parameters, gradients, optimizer states spread over ranks",
@@ -136,4 +164,5 @@ const struct policy policy_shard = {
     .field_count = sizeof fields / sizeof fields[0],
     .fits = fits,
     .refuses = refuses,
+    .rewrite = rewrite,
 };

@@ -1,5 +1,6 @@
 /* Replicas agree every so often, late, in part, or through a server. */
 #include "plan/policy.h"
+#include "plan/work.h"
 
 extern const struct policy policy_sync;
 
@@ -49,6 +50,22 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
     return policy_refuse_fields(use, costed, arena);
 }
 
+/* Gradient sums once in `every` steps, needed `stale` steps later; the state that this takes is held per parameter. */
+static void rewrite(const struct policy_use *use, struct work *work)
+{
+    const struct policy_value *every = policy_find_value(use, "every");
+    const struct policy_value *stale = policy_find_value(use, "stale");
+    const struct policy_value *extra = policy_find_value(use, "extra_state");
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        for (uint32_t i = 0; i < work->blocks[b].weights_count; i++) {
+            struct work_weights *weights = &work->blocks[b].weights[i];
+            weights->period = every == NULL || every->count == 0 ? 1 : (uint32_t)every->count;
+            weights->distance = stale == NULL ? 0 : (uint32_t)stale->count;
+            weights->extra_state_bytes = extra == NULL ? 0.0 : extra->number;
+        }
+    }
+}
+
 const struct policy policy_sync = {
     .name = "sync",
     .summary = "how often, how late, among whom replicas agree",
@@ -56,4 +73,5 @@ const struct policy policy_sync = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .refuses = refuses,
+    .rewrite = rewrite,
 };
