@@ -1,0 +1,151 @@
+/* Where in the cluster the ranks of a group lie close together. */
+#include "plan/collective_group.h"
+
+#include <assert.h>
+
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* --- levels ----------------------------------------------------------------------------------- */
+
+/* blocks[l]: the largest block of consecutive ranks that no border of a level-l domain cuts. A
+ * border lies before rank i where the ranks i-1 and i share no domain of the level, so blocks
+ * divide all such i. Gives the highest level that neighbours cross, which is the lowest that
+ * holds all. */
+static uint32_t find_blocks(const struct cluster *cluster, const struct rank_group *group,
+                            uint32_t base, uint32_t blocks[LEVEL_MAX])
+{
+    uint32_t highest = 0;
+    uint32_t before = rank_group_find_device(group, base, 0);
+    for (uint32_t l = 0; l < cluster->level_count; l++) {
+        blocks[l] = group->ranks;
+    }
+    for (uint32_t i = 1; i < group->ranks; i++) {
+        const uint32_t device = rank_group_find_device(group, base, i);
+        const uint32_t level = cluster_find_level(cluster, before, device);
+        for (uint32_t l = 0; l < level; l++) {
+            blocks[l] = i % blocks[l] == 0 ? blocks[l] : gcd(i, blocks[l]);
+        }
+        highest = level > highest ? level : highest;
+        before = device;
+    }
+    return highest;
+}
+
+static uint32_t choose_level(const struct cluster *cluster, uint32_t ranks,
+                             const uint32_t blocks[LEVEL_MAX])
+{
+    uint32_t innermost = 0;
+    while (innermost + 1 < cluster->level_count && cluster->levels[innermost].degree == 1) {
+        innermost++;
+    }
+    for (uint32_t l = innermost; l < cluster->level_count; l++) {
+        if (blocks[l] > 1) {
+            return blocks[l] < ranks || l == innermost ? blocks[l] : 1;
+        }
+    }
+    return 1;
+}
+
+static void find_in_levels(const struct cluster *cluster, const struct rank_group *group,
+                           uint32_t base, struct collective_group *out)
+{
+    uint32_t blocks[LEVEL_MAX];
+    const uint32_t highest = find_blocks(cluster, group, base, blocks);
+    out->inner = choose_level(cluster, group->ranks, blocks);
+    out->reduces = group->ranks > 1 && cluster->levels[highest].reduces;
+}
+
+/* --- graph ------------------------------------------------------------------------------------ */
+
+/* Bandwidth of the way between two devices alone; 0 where none leads. */
+static double find_width_Bps(const struct cluster *cluster, uint32_t from, uint32_t to)
+{
+    struct path path;
+    return cluster_find_path(cluster, from, to, &path) ? path.bandwidth_Bps : 0;
+}
+
+/* Blocks cut where the way from one rank to the next is narrower than from rank 0 to rank 1. If
+ * a later one is wider, those two are cut apart too, and nothing but 1 divides their border. */
+static uint32_t find_inner(const struct cluster *cluster, const struct rank_group *group,
+                           uint32_t base)
+{
+    uint32_t inner = group->ranks;
+    double widest_Bps = 0;
+    uint32_t before = rank_group_find_device(group, base, 0);
+    for (uint32_t i = 1; i < group->ranks && inner > 1; i++) {
+        const uint32_t device = rank_group_find_device(group, base, i);
+        const double width_Bps = find_width_Bps(cluster, before, device);
+        widest_Bps = i == 1 ? width_Bps : widest_Bps;
+        if (width_Bps > widest_Bps) {
+            return 1;
+        }
+        if (width_Bps < widest_Bps) {
+            inner = gcd(i, inner);
+        }
+        before = device;
+    }
+    return inner;
+}
+
+/* A direct link is the shortest way, so the route to a neighbour is the link itself. */
+static bool are_linked(const struct cluster *cluster, uint32_t device, uint32_t node)
+{
+    uint32_t index = cluster->leaf_link[device];
+    if (index == UINT32_MAX) {
+        index = cluster->leaf_link[node];
+    }
+    if (index == UINT32_MAX) {
+        const size_t row = (size_t)cluster->core[device] * cluster->core_count;
+        index = cluster->next_hop[row + cluster->core[node]];
+    }
+    if (index == UINT32_MAX) {
+        return false;
+    }
+    const struct link *link = &cluster->links[index];
+    return (link->from == device && link->to == node) || (link->from == node && link->to == device);
+}
+
+static bool links_all(const struct cluster *cluster, const struct rank_group *group, uint32_t base,
+                      uint32_t node)
+{
+    for (uint32_t i = 0; i < group->ranks; i++) {
+        if (!are_linked(cluster, rank_group_find_device(group, base, i), node)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_in_graph(const struct cluster *cluster, const struct rank_group *group,
+                          uint32_t base, struct collective_group *out)
+{
+    out->inner = find_inner(cluster, group, base);
+    out->reduces = false;
+    for (uint32_t i = 0; i < cluster->node_count && group->ranks > 1 && !out->reduces; i++) {
+        const struct node *node = &cluster->nodes[i];
+        out->reduces =
+            node->kind == NODE_SWITCH && node->reduces && links_all(cluster, group, base, i);
+    }
+}
+
+void collective_group_find(const struct cluster *cluster, const struct rank_group *group,
+                           uint32_t base, struct collective_group *out)
+{
+    assert(rank_group_check(group));
+    assert(rank_group_find_device(group, base, group->ranks - 1) < cluster->device_count);
+    out->ranks = group->ranks;
+    out->pipeline = 1;
+    if (cluster->level_count > 0) {
+        find_in_levels(cluster, group, base, out);
+    } else {
+        find_in_graph(cluster, group, base, out);
+    }
+}

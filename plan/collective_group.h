@@ -1,0 +1,22 @@
+/* What a collective may know of where its group sits in the cluster. */
+#ifndef SHARDPLAN_PLAN_COLLECTIVE_GROUP_H
+#define SHARDPLAN_PLAN_COLLECTIVE_GROUP_H
+
+#include "plan/collective.h"
+#include "plan/rank_group.h"
+#include "topologies/cluster.h"
+
+/* Fills ranks, inner, reduces; pipeline 1. The group's devices lie in the cluster (asserted).
+ * One pass over the ranks.
+ *
+ * inner, levels: the largest divisor g of ranks such that ranks 0..g-1, g..2g-1, ... each share
+ * a domain of the innermost level; if that is 1, of the next level at which it is neither 1 nor
+ * ranks (racks of nodes); 1 if there is none.
+ * inner, graph: the same with stretches of consecutive ranks whose ways to each other are as
+ * wide as the widest.
+ * reduces, levels: the lowest level whose domain holds all ranks reduces; graph: one reducing
+ * switch has a link to every rank. */
+void collective_group_find(const struct cluster *cluster, const struct rank_group *group,
+                           uint32_t base, struct collective_group *out);
+
+#endif

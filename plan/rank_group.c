@@ -1,0 +1,63 @@
+/* Ranks of a group as devices, digit by digit. */
+#include "plan/rank_group.h"
+
+#include <assert.h>
+
+/* The step with the next larger stride than `above`, among those that move at all; step_count if
+ * none. */
+static uint32_t find_wider(const struct rank_group *group, uint32_t above)
+{
+    uint32_t best = group->step_count;
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        const bool wider = group->steps[s].size > 1 && group->steps[s].stride > above;
+        if (wider &&
+            (best == group->step_count || group->steps[s].stride < group->steps[best].stride)) {
+            best = s;
+        }
+    }
+    return best;
+}
+
+/* Every stride steps over all that the smaller ones reach: enough for ranks to differ, and what
+ * a mesh gives. */
+static bool are_apart(const struct rank_group *group)
+{
+    uint64_t reach = 0;
+    uint32_t moving = 0, seen = 0;
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        moving += group->steps[s].size > 1;
+    }
+    uint32_t s = find_wider(group, 0);
+    while (s < group->step_count && group->steps[s].stride > reach) {
+        reach += (uint64_t)group->steps[s].stride * (group->steps[s].size - 1);
+        seen++;
+        s = find_wider(group, group->steps[s].stride);
+    }
+    return seen == moving;
+}
+
+bool rank_group_check(const struct rank_group *group)
+{
+    uint64_t ranks = 1;
+    if (group->step_count > RANK_STEP_MAX) {
+        return false;
+    }
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        ranks *= group->steps[s].size;
+        if (ranks == 0 || ranks > UINT32_MAX) {
+            return false;
+        }
+    }
+    return ranks == group->ranks && are_apart(group);
+}
+
+uint32_t rank_group_find_device(const struct rank_group *group, uint32_t base, uint32_t rank)
+{
+    assert(rank < group->ranks);
+    uint32_t device = base;
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        device += rank % group->steps[s].size * group->steps[s].stride;
+        rank /= group->steps[s].size;
+    }
+    return device;
+}

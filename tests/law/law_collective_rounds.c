@@ -1,0 +1,226 @@
+/* Every collective takes the rounds that it says, nobody overloaded in any. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "plan/collective.h"
+#include "tests/law/collective_groups.h"
+#include "tests/law/collective_replay.h"
+#include "tests/tap_main.h"
+
+/* --- rounds ----------------------------------------------------------------------------------- */
+
+static uint32_t log2_floor(uint32_t n)
+{
+    uint32_t bits = 0;
+    while (n >> (bits + 1) != 0) {
+        bits++;
+    }
+    return bits;
+}
+
+/* Textbook round counts; 0 for members that this table does not know. */
+static uint32_t find_rounds(const char *name, enum collective_kind kind,
+                            const struct collective_group *group)
+{
+    const uint32_t p = group->ranks;
+    const uint32_t both = kind == COLLECTIVE_ALL_REDUCE ? 2 : 1;
+    const uint32_t bits = log2_floor(p);
+    if (strcmp(name, "ring") == 0) {
+        return both * (p - 1);
+    }
+    if (strcmp(name, "hierarchical") == 0) {
+        return both * (group->inner - 1 + p / group->inner - 1);
+    }
+    if (strcmp(name, "halving-doubling") == 0) {
+        return both * (bits + (p == 1u << bits ? 0 : 1));
+    }
+    if (strcmp(name, "direct") == 0) {
+        return both;
+    }
+    if (strcmp(name, "pairwise") == 0) {
+        return p - 1;
+    }
+    if (strcmp(name, "double-tree") == 0) {
+        const uint32_t last = p < 4 ? 1 : 2 * log2_floor(p - 2) + 1;
+        return 2 * (last + 1 + 2 * (group->pipeline - 1));
+    }
+    return strcmp(name, "switch") == 0 || strcmp(name, "point-to-point") == 0 ? 1 : 0;
+}
+
+static void takes_rounds(const struct collective *member, enum collective_kind kind,
+                         const struct collective_group *group, const char *where,
+                         struct arena *arena)
+{
+    (void)arena;
+    const uint32_t known = find_rounds(member->name, kind, group);
+    const uint32_t rounds = member->round_count(kind, group);
+    ck_assert_msg(known == 0 || rounds == known, "%s: %u rounds, expected %u", where, rounds,
+                  known);
+}
+
+START_TEST(test_rounds_are_as_the_textbook_counts)
+{
+    hold_on_small(takes_rounds);
+    hold_on_large(takes_rounds);
+}
+END_TEST
+
+/* In every round somebody sends, so no round is there for nothing. */
+static void wastes_no_round(const struct collective *member, enum collective_kind kind,
+                            const struct collective_group *group, const char *where,
+                            struct arena *arena)
+{
+    const struct replay replay = replay_run(member, kind, group, arena);
+    for (uint32_t round = 0; round < replay.rounds; round++) {
+        uint32_t sends = 0;
+        for (uint32_t rank = 0; rank < group->ranks; rank++) {
+            sends += replay.round_loads[(size_t)round * group->ranks + rank].sends;
+        }
+        ck_assert_msg(sends > 0, "%s: nobody sends in round %u", where, round);
+    }
+}
+
+START_TEST(test_no_round_is_empty)
+{
+    hold_on_small(wastes_no_round);
+    hold_on_large(wastes_no_round);
+}
+END_TEST
+
+static bool same_sends(const struct collective *member, enum collective_kind kind,
+                       const struct collective_group *group, const uint32_t rounds[2],
+                       uint32_t rank)
+{
+    struct collective_step a = {0}, b = {0};
+    for (uint32_t index = 0;; index++) {
+        const bool a_sends = member->step(kind, group, rounds[0], rank, index, &a);
+        const bool b_sends = member->step(kind, group, rounds[1], rank, index, &b);
+        if (a_sends != b_sends) {
+            return false;
+        }
+        if (!a_sends) {
+            return true;
+        }
+        if (a.to != b.to || a.chunk_count != b.chunk_count || a.reduce != b.reduce) {
+            return false;
+        }
+    }
+}
+
+/* The first rank whose sends of two rounds differ; ranks if none do. */
+static uint32_t find_unlike(const struct collective *member, enum collective_kind kind,
+                            const struct collective_group *group, const uint32_t rounds[2])
+{
+    uint32_t rank = 0;
+    while (rank < group->ranks && same_sends(member, kind, group, rounds, rank)) {
+        rank++;
+    }
+    return rank;
+}
+
+static void is_alike(const struct collective *member, enum collective_kind kind,
+                     const struct collective_group *group, const char *where, struct arena *arena)
+{
+    (void)arena;
+    const uint32_t rounds = member->round_count(kind, group);
+    for (uint32_t round = 0; round < rounds && member->alike != NULL; round++) {
+        const uint32_t alike = member->alike(kind, group, round);
+        ck_assert_msg(alike >= 1 && alike <= rounds - round, "%s: %u rounds alike from %u", where,
+                      alike, round);
+        for (uint32_t i = 1; i < alike; i++) {
+            const uint32_t rank = find_unlike(member, kind, group, (uint32_t[]){round, round + i});
+            ck_assert_msg(rank == group->ranks, "%s: rank %u sends otherwise in rounds %u and %u",
+                          where, rank, round, round + i);
+        }
+    }
+}
+
+START_TEST(test_rounds_called_alike_are)
+{
+    hold_on_small(is_alike);
+}
+END_TEST
+
+/* --- loads ------------------------------------------------------------------------------------ */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void rank_0_leads(const struct collective *member, enum collective_kind kind,
+                         const struct collective_group *group, const char *where,
+                         struct arena *arena)
+{
+    const struct replay replay = replay_run(member, kind, group, arena);
+    for (size_t i = 0; i < (size_t)replay.rounds * group->ranks && !member->staggered; i++) {
+        const struct load *first = &replay.round_loads[i / group->ranks * group->ranks];
+        const struct load *load = &replay.round_loads[i];
+        ck_assert_msg(larger(load->sent_chunks, load->received_chunks) <=
+                          larger(first->sent_chunks, first->received_chunks),
+                      "%s: in round %zu rank %zu moves more than rank 0", where, i / group->ranks,
+                      i % group->ranks);
+    }
+}
+
+START_TEST(test_no_rank_is_busier_than_rank_0_unless_staggered)
+{
+    hold_on_small(rank_0_leads);
+}
+END_TEST
+
+/* Members that promise a port at a time. */
+static void has_single_port(const struct collective *member, enum collective_kind kind,
+                            const struct collective_group *group, const char *where,
+                            struct arena *arena)
+{
+    const bool many = strcmp(member->name, "direct") == 0 || strcmp(member->name, "switch") == 0;
+    const struct replay replay = replay_run(member, kind, group, arena);
+    for (size_t i = 0; i < (size_t)replay.rounds * group->ranks && !many; i++) {
+        const struct load *load = &replay.round_loads[i];
+        ck_assert_msg(load->sends <= 1 && load->receives <= 1,
+                      "%s: in round %zu rank %zu sends %u and receives %u messages", where,
+                      i / group->ranks, i % group->ranks, load->sends, load->receives);
+    }
+}
+
+START_TEST(test_one_send_and_one_receive_at_a_time)
+{
+    hold_on_small(has_single_port);
+    hold_on_large(has_single_port);
+}
+END_TEST
+
+/* Which halves of the buffer the rank hands down, as bits. */
+static uint32_t find_halves(const struct collective_group *group, uint32_t rank)
+{
+    const struct collective *trees = collective_find("double-tree");
+    const uint32_t rounds = trees->round_count(COLLECTIVE_ALL_REDUCE, group);
+    uint32_t halves = 0;
+    struct collective_step step;
+    for (uint32_t round = rounds / 2; round < rounds; round++) {
+        if (trees->step(COLLECTIVE_ALL_REDUCE, group, round, rank, 0, &step)) {
+            halves |= step.first_chunk < group->pipeline ? 1 : 2;
+        }
+    }
+    return halves;
+}
+
+START_TEST(test_no_rank_has_children_in_both_trees)
+{
+    for (uint32_t ranks = 2; ranks <= 300; ranks++) {
+        const struct collective_group group = {.ranks = ranks, .inner = 1, .pipeline = 2};
+        uint32_t roots = 0;
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            const uint32_t halves = find_halves(&group, rank);
+            ck_assert_msg(halves != 3, "%u ranks: rank %u hands down both halves", ranks, rank);
+            roots |= halves;
+        }
+        ck_assert_uint_eq(roots, 3);
+    }
+}
+END_TEST
+
+TAP_MAIN("collective rounds", test_rounds_are_as_the_textbook_counts, test_no_round_is_empty,
+         test_rounds_called_alike_are, test_no_rank_is_busier_than_rank_0_unless_staggered,
+         test_one_send_and_one_receive_at_a_time, test_no_rank_has_children_in_both_trees)
