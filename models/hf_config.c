@@ -299,7 +299,13 @@ bool hf_config_read(struct json_value object, struct arena *arena, struct transf
     bool good = check_flags(&config);
     good &= read_sizes(&config, &shape) && hf_layers_read(&config, &shape);
     good &= read_kinds(&config, &shape);
-    if (!good || !transformer_check(&shape, json_place(object), diag)) {
+    const struct transformer_origin origin = {
+        .object = object,
+        .kv_heads = hf_key_find(object, kv_heads_keys),
+        .positions = hf_key_find(object, positions_keys),
+        .experts = "num_experts_per_tok",
+    };
+    if (!good || !transformer_check(&shape, &origin, diag)) {
         return false;
     }
     warn_of_others(&config);

@@ -169,7 +169,9 @@ static bool read_transformer(struct json_value file, struct arena *arena, struct
     good &= read_kinds(object, arena, out, diag);
     good &= read_bias(object, out, diag);
     good &= read_moe(object, &out->moe, diag);
-    return good && transformer_check(out, json_place(object), diag);
+    const struct transformer_origin origin = {
+        .object = object, .kv_heads = "kv_heads", .positions = "positions", .experts = "moe"};
+    return good && transformer_check(out, &origin, diag);
 }
 
 bool model_native_read(struct json_value object, struct arena *arena, struct model_text *out,

@@ -35,8 +35,15 @@ struct transformer {
     struct transformer_moe moe;
 };
 
-/* Do the sizes fit together? `place`: where the description stands in its file. */
-bool transformer_check(const struct transformer *transformer, struct diag_place place, struct diag *diag);
+/* The object that a transformer was read from, with the keys that messages point at (NULL: at the object). */
+struct transformer_origin {
+    struct json_value object;
+    const char *kv_heads, *positions, *experts;
+};
+
+/* Do the sizes fit together? origin NULL: built in memory. */
+bool transformer_check(const struct transformer *transformer, const struct transformer_origin *origin,
+                       struct diag *diag);
 
 /* Builds parts, ops and tensors. Ranges were checked by the reader; overflowing products are reported. */
 bool transformer_build(const struct transformer *transformer, const char *name, struct arena *arena,

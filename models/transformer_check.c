@@ -5,9 +5,20 @@
 #include "models/model_inside.h"
 
 struct report {
-    struct diag_place place;
+    const struct transformer_origin *origin;
     struct diag *diag;
 };
+
+/* Of the key if it is there, else of the whole object, if there is one. */
+static struct diag_place place_of(const struct report *to, const char *key)
+{
+    const struct json_value object = to->origin->object;
+    if (json_is_absent(object)) {
+        return (struct diag_place){0};
+    }
+    const struct json_value value = key == NULL ? object : json_find(object, key);
+    return json_place(json_is_absent(value) ? object : value);
+}
 
 static bool check_sizes(const struct transformer *shape, const struct report *to)
 {
@@ -22,8 +33,8 @@ static bool check_sizes(const struct transformer *shape, const struct report *to
     bool good = true;
     for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         if (sizes[i].value == 0) {
-            good = diag_push(to->diag, DIAG_M203, to->place, NULL, "%s is 0, must be at least 1",
-                             sizes[i].name);
+            good = diag_push(to->diag, DIAG_M203, place_of(to, NULL), NULL,
+                             "%s is 0, must be at least 1", sizes[i].name);
         }
     }
     return good;
@@ -34,9 +45,10 @@ static bool check_groups(const struct transformer *shape, const struct report *t
     if (shape->heads % shape->kv_heads == 0) {
         return true;
     }
-    return diag_push(
-        to->diag, DIAG_M203, to->place, "each key and value head serves the same number of heads",
-        "%u heads are not a multiple of %u key and value heads", shape->heads, shape->kv_heads);
+    return diag_push(to->diag, DIAG_M203, place_of(to, to->origin->kv_heads),
+                     "each key and value head serves the same number of heads",
+                     "%u heads are not a multiple of %u key and value heads", shape->heads,
+                     shape->kv_heads);
 }
 
 static bool check_positions(const struct transformer *shape, const struct report *to)
@@ -44,7 +56,7 @@ static bool check_positions(const struct transformer *shape, const struct report
     if (shape->positions != POSITION_LEARNED || shape->max_positions > 0) {
         return true;
     }
-    return diag_push(to->diag, DIAG_M203, to->place,
+    return diag_push(to->diag, DIAG_M203, place_of(to, to->origin->positions),
                      "state the rows of the position table, such as 1024",
                      "learned positions need max_positions, which is 0");
 }
@@ -57,17 +69,18 @@ static bool check_experts(const struct transformer *shape, const struct report *
     }
     bool good = true;
     if (moe->top_k == 0 || moe->top_k > moe->experts) {
-        good = diag_push(to->diag, DIAG_M203, to->place, NULL,
+        good = diag_push(to->diag, DIAG_M203, place_of(to, to->origin->experts), NULL,
                          "each token goes to %u of %u experts: must be between 1 and %u",
                          moe->top_k, moe->experts, moe->experts);
     }
     if (moe->ffn == 0) {
-        good = diag_push(to->diag, DIAG_M203, to->place, NULL,
+        good = diag_push(to->diag, DIAG_M203, place_of(to, to->origin->experts), NULL,
                          "experts of width 0, must be at least 1");
     }
     if (moe->every == 0 || (uint64_t)moe->first_dense + moe->every > shape->layers) {
         good = diag_push(
-            to->diag, DIAG_M203, to->place, "leave the experts out if no layer has them",
+            to->diag, DIAG_M203, place_of(to, to->origin->experts),
+            "leave the experts out if no layer has them",
             "with %u dense layers first and experts in every %u after them, none of the %u "
             "layers has experts",
             moe->first_dense, moe->every, shape->layers);
@@ -87,10 +100,11 @@ bool transformer_find_head_dim(struct transformer *transformer, struct diag_plac
     return true;
 }
 
-bool transformer_check(const struct transformer *transformer, struct diag_place place,
-                       struct diag *diag)
+bool transformer_check(const struct transformer *transformer,
+                       const struct transformer_origin *origin, struct diag *diag)
 {
-    const struct report to = {.place = place, .diag = diag};
+    static const struct transformer_origin memory = {.kv_heads = NULL};
+    const struct report to = {.origin = origin == NULL ? &memory : origin, .diag = diag};
     if (!check_sizes(transformer, &to)) {
         return false;
     }

@@ -1,0 +1,1 @@
+show model llama-3.1-8bb
