@@ -11,11 +11,15 @@ struct row {
     double forward_s, backward_s, weight_s; /* weight_s: part of a whole backward too */
     double makespan_s;
     uint32_t peaks[STAGES_MAX]; /* live chunks per stage; 0: not stated */
+    bool no_waits;              /* no stage waits between its first and last slot */
 };
 
 /* Equal stages, free transfers. Sources: GPipe (Huang et al. 2019, section 2.3) and 1F1B: bubble
  * (p-1)(F+B), at most m and min(m, p-i) micro-batches alive; interleaved 1F1B (Narayanan et al. 2021, section
- * 2.2): bubble (p-1)(F+B)/v, Megatron-LM's warm-up 2(p-1-i) + (v-1)p plus one chunk alive. */
+ * 2.2): bubble (p-1)(F+B)/v, Megatron-LM's warm-up 2(p-1-i) + (v-1)p plus one chunk alive; breadth-first
+ * (Lamy-Poirier 2023): the same bubble, everything alive; ZB-H1 and ZB-H2 (Qi et al. 2023), B the input
+ * gradient: bubble (p-1)(F+B-W), p alive; (p-1)(F+B-2W) from a stage's first to its last slot, 2p-1 alive;
+ * ZB-V (Qi et al. 2024): no wait inside, p alive. */
 static const struct row rows[] = {
     {"gpipe", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {8, 8, 8, 8}},
     {"1f1b", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {4, 3, 2, 1}},
@@ -31,6 +35,14 @@ static const struct row rows[] = {
     {"interleaved", {4, 2, 8}, 2, 4, 0, 57, {11, 9, 7, 5}},
     {"interleaved", {4, 4, 8}, 2, 4, 0, 52.5, {19, 17, 15, 13}},
     {"interleaved", {8, 2, 16}, 2, 4, 0, 117, {0}},
+    {"looped-bfs", {4, 2, 8}, 1, 1, 1, 8 * 3 + 4.5, {16, 16, 16, 16}},
+    {"looped-bfs", {8, 4, 24}, 1, 1, 1, 24 * 3 + 5.25, {96, 96, 96, 96, 96, 96, 96, 96}},
+    {"zb-h1", {4, 1, 8}, 1, 1, 1, 8 * 3 + 3, {4, 4, 4, 4}},
+    {"zb-h1", {8, 1, 24}, 1, 1, 1, 24 * 3 + 7, {8, 8, 8, 8, 8, 8, 8, 8}},
+    {"zb-h2", {4, 1, 8}, 1, 1, 1, 8 * 3 + 3, {7, 7, 7, 7}, true},
+    {"zb-h2", {8, 1, 24}, 1, 1, 1, 24 * 3 + 7, {15, 15, 15, 15, 15, 15, 15, 15}, true},
+    {"zb-v", {4, 2, 8}, 1, 1, 1, 8 * 3 + 1.5, {8, 8, 8, 8}, true},
+    {"zb-v", {8, 2, 24}, 1, 1, 1, 24 * 3 + 3.5, {16, 16, 16, 16, 16, 16, 16, 16}, true},
     {"gpipe", {4, 1, 4}, 1, 2, 0, 21, {0}},
     {"1f1b", {4, 1, 4}, 1, 2, 0, 21, {0}},
 };
@@ -63,6 +75,8 @@ static double find_makespan(const struct stream *stream, const struct row *row)
         ck_assert_double_eq(result.stage_busy_s[stage],
                             row->shape.micro_batches *
                                 (row->forward_s + row->backward_s + row->weight_s));
+        double span_s = result.stage_end_s[stage] - result.stage_start_s[stage];
+        ck_assert(!row->no_waits || span_s == result.stage_busy_s[stage]);
     }
     return result.makespan_s;
 }
