@@ -48,7 +48,7 @@ static double *point_slot(struct attention_point *point, enum attention_table ta
     return slots[table];
 }
 
-/* --- checking ---------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 static bool is_positive(double value)
 {
@@ -135,7 +135,7 @@ bool accelerator_check(const struct accelerator *accelerator, struct diag *diag)
     return check_at(accelerator, (struct diag_place){.file = NULL}, diag);
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool read_memory(struct json_value object, struct accelerator *out, struct diag *diag)
 {
@@ -345,7 +345,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
     return true;
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void dump_text(const char *key, const char *value, struct json_writer *out)
 {
@@ -447,7 +447,7 @@ void accelerator_dump(const struct accelerator *accelerator, struct json_writer 
     json_pop_object(out);
 }
 
-/* --- finding ----------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 bool accelerator_read(const char *name, struct diag_place place, struct arena *arena,
                       struct accelerator *out, struct diag *diag)

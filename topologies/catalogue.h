@@ -16,8 +16,8 @@ struct catalogue {
 /* Equal without regard to the case of ASCII letters. */
 bool catalogue_is_match(const char *a, const char *b);
 
-/* Path of the file whose "name" or one of whose "aliases" is `word`, without regard to case. No such file
- * and several such files are reported at `place`, as is a file that cannot be read. */
+/* Path of the file whose "name" or one of whose "aliases" is `word`, without regard to case. No
+ * such file and several such files are reported at `place`, as is a file that cannot be read. */
 bool catalogue_find(const struct catalogue *catalogue, const char *word, struct diag_place place,
                     struct arena *arena, const char **out, struct diag *diag);
 

@@ -11,7 +11,7 @@
 
 static const struct diag_place no_place = {.file = NULL};
 
-/* --- one object -------------------------------------------------------------------------------- */
+/* --- one object ------------------------------------------------------------------------------- */
 
 /* Whether the object describes levels or a graph; neither and both are refused. */
 static bool find_form(struct json_value object, bool *out_levels, struct diag *diag)
@@ -108,7 +108,7 @@ bool cluster_build(struct cluster *cluster, struct arena *arena, struct diag *di
     return build_at(cluster, no_place, arena, diag);
 }
 
-/* --- by path or name --------------------------------------------------------------------------- */
+/* --- by path or name -------------------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -183,7 +183,7 @@ bool cluster_read(const char *name_or_path, struct arena *arena, struct cluster 
     return read_zoo(name_or_path, arena, out, diag);
 }
 
-/* --- questions --------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 const struct accelerator *cluster_find_accelerator(const struct cluster *cluster, uint32_t device)
 {

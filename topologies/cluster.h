@@ -1,21 +1,24 @@
 /* What it runs on: devices joined by a hierarchy of levels or by an arbitrary graph.
  *
- * Levels, innermost first: devices 0..n-1 are numbered so that a level-0 domain is `degree` consecutive devices, a
- * level-1 domain `degree` consecutive level-0 domains, and so on. A transfer between two devices crosses the lowest
- * level whose domain holds both, at that level's bandwidth, through a port of the sender and a port of the
- * receiver that belong to that level (NVLink ports, NIC): ports are the resources that transfers share.
- * Ports by kind of level, where a device may send `bandwidth` in total:
- * switch: one port out and one in, each of the full bandwidth;
- * fullmesh: a port out and one in per peer domain, each of bandwidth / (degree - 1);
- * ring: a link up and a link down the ring, each of bandwidth / 2 (the full bandwidth where degree is 2: one
- * neighbour). A transfer goes the shorter way round over the links of the devices between, each step adding the
- * latency; half way round, domains of even index send up, odd ones down. Above level 0 a device's links lead to the
- * devices of its own offset in the next domains: the last step is taken on the links of the receiver's offset (a
- * single step between offsets takes a link of both), so that sender and receiver are never faster than their links.
+ * Levels, innermost first: devices 0..n-1 are numbered so that a level-0 domain is `degree`
+ * consecutive devices, a level-1 domain `degree` consecutive level-0 domains, and so on. A
+ * transfer between two devices crosses the lowest level whose domain holds both, at that level's
+ * bandwidth, through a port of the sender and a port of the receiver that belong to that level
+ * (NVLink ports, NIC): ports are the resources that transfers share. Ports by kind of level,
+ * where a device may send `bandwidth` in total:
+ * - switch: one port out and one in, each of the full bandwidth;
+ * - fullmesh: a port out and one in per peer domain, each of bandwidth / (degree - 1);
+ * - ring: a link up and a link down, each of bandwidth / 2 (the full bandwidth where degree is
+ *   2: one neighbour). A transfer goes the shorter way round over the links of the devices
+ *   between, each step adding the latency; half way round, domains of even index send up, odd
+ *   ones down. Above level 0 a device's links lead to the devices of its own offset in the next
+ *   domains: the last step is taken on the links of the receiver's offset (a single step between
+ *   offsets takes a link of both), so that sender and receiver are never faster than their
+ *   links.
  *
- * Graph: devices and switches are nodes, links carry bandwidth; a transfer follows the shortest path (fewest hops,
- * then highest bandwidth, then lowest node index; of parallel links the widest, then the first). Devices pass on
- * what is not for them. */
+ * Graph: devices and switches are nodes, links carry bandwidth; a transfer follows the shortest
+ * path (fewest hops, then highest bandwidth, then lowest node index; of parallel links the
+ * widest, then the first). Devices pass on what is not for them. */
 #ifndef SHARDPLAN_TOPOLOGIES_CLUSTER_H
 #define SHARDPLAN_TOPOLOGIES_CLUSTER_H
 
@@ -29,19 +32,19 @@
 
 #define LEVEL_MAX 8
 #define PATH_HOP_MAX 64
-#define LINK_RAW "raw"      /* link kind of levels and links that name none: bandwidth and latency as written */
+/* Link kind of levels and links that name none: bandwidth and latency as written. */
+#define LINK_RAW "raw"
 
 enum level_kind { LEVEL_SWITCH, LEVEL_FULLMESH, LEVEL_RING, LEVEL_KIND_COUNT };
 
 struct level {
-    const char *name;           /* "node", "fabric" */
+    const char *name; /* "node", "fabric" */
     enum level_kind kind;
     uint32_t degree;
-    double bandwidth_Bps;       /* what one device can send at this level in one direction, in total; a fullmesh
-                                 * splits it evenly over its degree-1 peers, a ring over its two neighbours */
-    double latency_s;           /* one way, on top of the link kind's protocol latency */
-    const char *link;           /* link kind of the price list: "nvlink4", "ib-ndr", LINK_RAW */
-    bool reduces;               /* its switches can reduce in flight */
+    double bandwidth_Bps; /* what one device can send at this level in one direction, in all */
+    double latency_s;     /* one way, on top of the link kind's protocol latency */
+    const char *link;     /* link kind of the price list: "nvlink4", "ib-ndr", LINK_RAW */
+    bool reduces;         /* its switches can reduce in flight */
 };
 
 enum node_kind { NODE_DEVICE, NODE_SWITCH, NODE_KIND_COUNT };
@@ -49,64 +52,68 @@ enum node_kind { NODE_DEVICE, NODE_SWITCH, NODE_KIND_COUNT };
 struct node {
     const char *id;
     enum node_kind kind;
-    uint32_t device;            /* index among devices, NODE_DEVICE */
-    bool reduces;               /* NODE_SWITCH */
+    uint32_t device; /* index among devices, NODE_DEVICE */
+    bool reduces;    /* NODE_SWITCH */
 };
 
 struct link {
-    uint32_t from, to;          /* nodes; a full-duplex link is two resources, a half-duplex one is shared */
+    uint32_t from, to; /* nodes */
     double bandwidth_Bps;
     double latency_s;
-    const char *link;           /* link kind */
-    bool half_duplex;
+    const char *link; /* link kind */
+    bool half_duplex; /* one resource for both directions instead of two */
 };
 
 struct cluster {
     const char *name;
     const char *source;
-    struct accelerator *accelerators;   /* device kinds */
+    struct accelerator *accelerators; /* device kinds */
     uint32_t accelerator_count;
     uint32_t device_count;
-    uint32_t *device_kind;              /* accelerator index per device; NULL: all of kind 0 */
+    uint32_t *device_kind; /* accelerator index per device; NULL: all of kind 0 */
     struct level levels[LEVEL_MAX];
-    uint32_t level_count;               /* 0: a graph */
-    struct node *nodes;                 /* devices first, in their order: node d is device d */
+    uint32_t level_count; /* 0: a graph */
+    struct node *nodes;   /* devices first, in their order: node d is device d */
     uint32_t node_count;
     struct link *links;
     uint32_t link_count;
-    /* Routes of a graph, built by cluster_build. A leaf is a node with one link: it is on no way but its own, so the
-     * table is over the other nodes, the core, only. */
+    /* Routes of a graph, built by cluster_build. A leaf is a node with one link: it is on no way
+     * but its own, so the table is over the other nodes, the core, only. */
     uint32_t core_count;
-    const uint32_t *core;               /* per node: its index in the core; of a leaf, that of its only neighbour */
-    const uint32_t *leaf_link;          /* per node: the only link of a leaf, UINT32_MAX for the core */
-    const uint32_t *next_hop;           /* core_count x core_count: link leaving core node a towards core node b;
-                                         * UINT32_MAX where a is b or no way leads */
-    unsigned long long digest;          /* of the compact dump, device kinds included */
+    const uint32_t *core;      /* per node: index in the core; of a leaf, its neighbour's */
+    const uint32_t *leaf_link; /* per node: the only link of a leaf, UINT32_MAX for the core */
+    const uint32_t *next_hop;  /* core_count x core_count: link leaving core node a towards
+                                         * core node b; UINT32_MAX where a is b or no way leads */
+    unsigned long long digest; /* of the compact dump, device kinds included */
 };
 
 /* One resource of a path: a port or a direction of a link. */
 struct hop {
-    uint32_t resource;          /* < cluster_count_resources */
+    uint32_t resource; /* < cluster_count_resources */
     double bandwidth_Bps;
 };
 
 struct path {
     uint32_t hop_count;
     struct hop hops[PATH_HOP_MAX];
-    double latency_s;           /* sum over the way, one direction */
-    double bandwidth_Bps;       /* smallest of the hops, alone */
-    const char *link;           /* link kind of the slowest hop */
-    uint32_t level;             /* crossed level, or level_count for graphs */
+    double latency_s;     /* sum over the way, one direction */
+    double bandwidth_Bps; /* smallest of the hops, alone */
+    const char *link;     /* link kind of the slowest hop */
+    uint32_t level;       /* crossed level, or level_count for graphs */
 };
 
-/* PATH.json, or ZOO[:NODES] resolved against topologies/zoo in the data folder (case and aliases as in its files). */
-bool cluster_read(const char *name_or_path, struct arena *arena, struct cluster *out, struct diag *diag);
-bool cluster_read_json(struct json_value object, const char *name, struct arena *arena, struct cluster *out,
-                       struct diag *diag);
+/* PATH.json ("-" and all that holds a '/' or ends in .json), or ZOO[:NODES] among topologies/zoo
+ * of the data folder, by names and aliases without regard to case; NODES replaces the degree of
+ * the last level. */
+bool cluster_read(const char *name_or_path, struct arena *arena, struct cluster *out,
+                  struct diag *diag);
+bool cluster_read_json(struct json_value object, const char *name, struct arena *arena,
+                       struct cluster *out, struct diag *diag);
 /* For clusters filled in memory: checks, then adds routes and digest. The readers end with it. */
 bool cluster_build(struct cluster *cluster, struct arena *arena, struct diag *diag);
 bool cluster_check(const struct cluster *cluster, struct diag *diag);
-/* Device kinds are written in full, so that what is read back does not depend on the data folder. */
+/* Device kinds are written in full, so that what is read back does not depend on the data
+ * folder. */
 void cluster_dump(const struct cluster *cluster, struct json_writer *out);
 
 const struct accelerator *cluster_find_accelerator(const struct cluster *cluster, uint32_t device);

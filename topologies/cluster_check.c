@@ -26,7 +26,7 @@ static bool check_kinds(const struct cluster *cluster, struct diag_place place, 
                              "cluster '%s' has devices of no known kind", cluster->name);
 }
 
-/* --- levels ------------------------------------------------------------------------------------ */
+/* --- levels ----------------------------------------------------------------------------------- */
 
 static bool check_level(const struct cluster *cluster, uint32_t index, struct diag_place place,
                         struct diag *diag)
@@ -71,7 +71,7 @@ static bool check_levels(const struct cluster *cluster, struct diag_place place,
                      cluster->device_count);
 }
 
-/* --- graph ------------------------------------------------------------------------------------- */
+/* --- graph ------------------------------------------------------------------------------------ */
 
 static bool check_nodes(const struct cluster *cluster, struct diag_place place, struct diag *diag)
 {

@@ -5,7 +5,7 @@
 #include "topologies/cluster_parts.h"
 #include "topologies/id_range.h"
 
-/* --- levels ------------------------------------------------------------------------------------ */
+/* --- levels ----------------------------------------------------------------------------------- */
 
 /* One kind by its name; several by stretches of equal devices. */
 static void dump_kinds(const struct cluster *cluster, struct json_writer *out)
@@ -53,7 +53,7 @@ static void dump_levels(const struct cluster *cluster, struct json_writer *out)
     json_pop_array(out);
 }
 
-/* --- ranges ------------------------------------------------------------------------------------ */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 /* How the names of a stretch go on: each next number, or the same name all along. */
 enum progress { STARTS, COUNTS, STAYS };
@@ -110,7 +110,7 @@ static void dump_stretch(const struct stretch *stretch, const char *key, struct 
     arena_release(&scratch);
 }
 
-/* --- graph ------------------------------------------------------------------------------------- */
+/* --- graph ------------------------------------------------------------------------------------ */
 
 static bool is_same_node(const struct cluster *cluster, uint32_t a, uint32_t b)
 {

@@ -45,7 +45,7 @@ static bool read_range(struct reading *reading, struct json_value value, const c
                      "'%s' is no id: write a name, or a range such as \"gpu[0-7]\"", text);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static bool read_device(struct reading *reading, struct json_value object, struct json_value value,
                         struct cluster_kinds *kinds, struct node_entry *out)
@@ -186,7 +186,7 @@ static bool read_nodes(struct reading *reading, struct json_value object,
     return index_nodes(reading);
 }
 
-/* --- links ------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static bool read_duplex(struct reading *reading, struct json_value value, bool *out)
 {

@@ -12,7 +12,7 @@
 const char *const cluster_level_kind_names[LEVEL_KIND_COUNT + 1] = {
     [LEVEL_SWITCH] = "switch", [LEVEL_FULLMESH] = "fullmesh", [LEVEL_RING] = "ring"};
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool read_level(struct json_value value, uint32_t index, struct arena *arena,
                        struct level *out, struct diag *diag)
@@ -76,7 +76,7 @@ static bool read_levels(struct json_value object, struct arena *arena, struct cl
     return good;
 }
 
-/* "device": [{"kind": "A", "count": 32}, {"kind": "B", "count": 64}]: kinds by stretches of devices. */
+/* "device": [{"kind": "A", "count": 32}, {"kind": "B", "count": 64}]: kinds by stretches. */
 static bool read_stretches(struct json_value list, struct cluster_kinds *kinds, struct cluster *out,
                            struct diag *diag)
 {
@@ -135,7 +135,7 @@ bool cluster_levels_read(struct json_value object, uint32_t nodes, struct cluste
     return read_devices(object, kinds, out, diag);
 }
 
-/* --- numbering --------------------------------------------------------------------------------- */
+/* --- numbering -------------------------------------------------------------------------------- */
 
 /* Ports of one device: switch and ring 2 (out and in; up and down), fullmesh 2 per peer domain. */
 static uint32_t ports_of(const struct level *level)
@@ -194,7 +194,7 @@ uint32_t cluster_find_level(const struct cluster *cluster, uint32_t a, uint32_t 
     return level;
 }
 
-/* --- ways -------------------------------------------------------------------------------------- */
+/* --- ways ------------------------------------------------------------------------------------- */
 
 /* A crossing of one level: where the ends stand in the domain that holds both. */
 struct crossing {

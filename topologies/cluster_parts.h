@@ -11,17 +11,21 @@
 #include "topologies/cluster.h"
 
 #define CLUSTER_FORMAT "shardplan/cluster/1"
-#define CLUSTER_NODE_MAX 1000000u       /* of a graph */
+/* Of a graph. */
+#define CLUSTER_NODE_MAX 1000000u
 #define CLUSTER_LINK_MAX 4000000u
-#define CLUSTER_CORE_MAX 4096u          /* nodes with more than one link: the table of ways is its square */
-#define CLUSTER_RING_MAX 128u           /* degree; half of it, the longest way, must fit struct path */
+/* Nodes with more than one link: the table of ways is its square. */
+#define CLUSTER_CORE_MAX 4096u
+/* Degree; half of it, the longest way, must fit struct path. */
+#define CLUSTER_RING_MAX 128u
 
-/* Device kinds met while reading; each word is looked up once: among the embedded kinds, then in the data folder. */
+/* Device kinds met while reading; each word is looked up once: among the embedded kinds, then in
+ * the data folder. */
 struct cluster_kinds {
     struct arena *arena;
     struct accelerator *embedded;
     uint32_t embedded_count;
-    struct accelerator *accelerators;   /* by first use */
+    struct accelerator *accelerators; /* by first use */
     uint32_t count, capacity;
     struct cluster_kind_word *words;
     uint32_t word_count, word_capacity;
@@ -30,19 +34,20 @@ struct cluster_kinds {
 /* Reads the optional member "accelerators" of a cluster. */
 bool cluster_kinds_init(struct cluster_kinds *kinds, struct json_value object, struct arena *arena,
                         struct diag *diag);
-/* Index among kinds->accelerators of the kind that `key` of `object` names, or describes in full. */
-bool cluster_kinds_find(struct cluster_kinds *kinds, struct json_value object, const char *key, uint32_t *out,
-                        struct diag *diag);
+/* Index among kinds->accelerators of the kind that `key` of `object` names or describes. */
+bool cluster_kinds_find(struct cluster_kinds *kinds, struct json_value object, const char *key,
+                        uint32_t *out, struct diag *diag);
 
-extern const char *const cluster_level_kind_names[LEVEL_KIND_COUNT + 1];    /* NULL at the end */
+extern const char *const cluster_level_kind_names[LEVEL_KIND_COUNT + 1]; /* NULL at the end */
 
 /* Levels and the kinds of their devices; `nodes` replaces the last degree unless 0. */
-bool cluster_levels_read(struct json_value object, uint32_t nodes, struct cluster_kinds *kinds, struct cluster *out,
-                         struct diag *diag);
+bool cluster_levels_read(struct json_value object, uint32_t nodes, struct cluster_kinds *kinds,
+                         struct cluster *out, struct diag *diag);
 /* Devices of all levels together. */
 uint64_t cluster_levels_count_devices(const struct cluster *cluster);
 uint64_t cluster_levels_count_resources(const struct cluster *cluster);
-void cluster_levels_find_path(const struct cluster *cluster, uint32_t from, uint32_t to, struct path *out);
+void cluster_levels_find_path(const struct cluster *cluster, uint32_t from, uint32_t to,
+                              struct path *out);
 
 bool cluster_graph_read(struct json_value object, struct cluster_kinds *kinds, struct cluster *out,
                         struct diag *diag);
@@ -50,7 +55,8 @@ bool cluster_graph_read(struct json_value object, struct cluster_kinds *kinds, s
 /* Adds the routes; refuses a core that is too large and ways that are too long. */
 bool cluster_routing_build(struct cluster *cluster, struct diag_place place, struct arena *arena,
                            struct diag *diag);
-bool cluster_routing_find_path(const struct cluster *cluster, uint32_t from, uint32_t to, struct path *out);
+bool cluster_routing_find_path(const struct cluster *cluster, uint32_t from, uint32_t to,
+                               struct path *out);
 /* First device that no way leads to from device 0; device_count if there is none. */
 uint32_t cluster_routing_find_unreachable(const struct cluster *cluster);
 

@@ -11,7 +11,7 @@ static uint32_t other_end(const struct link *link, uint32_t node)
     return link->from == node ? link->to : link->from;
 }
 
-/* --- reach ------------------------------------------------------------------------------------- */
+/* --- reach ------------------------------------------------------------------------------------ */
 
 static uint32_t find_root(uint32_t *parent, uint32_t node)
 {
@@ -43,7 +43,7 @@ uint32_t cluster_routing_find_unreachable(const struct cluster *cluster)
     return device;
 }
 
-/* --- core and leaves --------------------------------------------------------------------------- */
+/* --- core and leaves -------------------------------------------------------------------------- */
 
 /* The core as a graph of its own: neighbours of core node a are at first[a] up to first[a + 1]. */
 struct core {
@@ -97,7 +97,8 @@ static bool is_core_link(const struct cluster *cluster, const struct link *link)
     return cluster->leaf_link[link->from] == NONE && cluster->leaf_link[link->to] == NONE;
 }
 
-/* Counts at first[a + 2], sums up to first[a + 1] being where a starts, then fills and so moves it on. */
+/* Counts at first[a + 2], sums up so that a starts at first[a + 1], then fills, which moves it
+ * on. */
 static struct core build_core(const struct cluster *cluster, struct arena *scratch)
 {
     struct core core = {.count = cluster->core_count};
@@ -125,7 +126,7 @@ static struct core build_core(const struct cluster *cluster, struct arena *scrat
     return core;
 }
 
-/* --- routes ------------------------------------------------------------------------------------ */
+/* --- routes ----------------------------------------------------------------------------------- */
 
 /* What is known on the way back from one destination. */
 struct wave {
@@ -182,8 +183,8 @@ static uint32_t choose_link(const struct cluster *cluster, const struct core *co
     return best->link;
 }
 
-/* Links between a core node and the farthest device that ways reach through it: 0 for a device itself, 1
- * where leaf devices hang, NONE where no way ends. */
+/* Links between a core node and the farthest device that ways reach through it: 0 for a device
+ * itself, 1 where leaf devices hang, NONE where no way ends. */
 static uint32_t *find_tails(const struct cluster *cluster, struct arena *scratch)
 {
     uint32_t *tails = ARENA_PUSH(scratch, uint32_t, cluster->core_count);
@@ -267,7 +268,7 @@ bool cluster_routing_build(struct cluster *cluster, struct diag_place place, str
                      longest, PATH_HOP_MAX);
 }
 
-/* --- one way ----------------------------------------------------------------------------------- */
+/* --- one way ---------------------------------------------------------------------------------- */
 
 /* Follows a link out of `node`; gives the node it leads to. */
 static uint32_t follow(const struct cluster *cluster, uint32_t index, uint32_t node,

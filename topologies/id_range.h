@@ -29,8 +29,9 @@ bool id_range_read(const char *text, struct id_range *out);
 /* The name of number `index` < count. */
 const char *id_range_build(const struct id_range *range, uint64_t index, struct arena *arena);
 
-/* The number at the end of a name, for writing names that follow each other as a range; false if there is
- * none, or one that would not be written back the same (zeros in front, 10^9 and more, a bracket before). */
+/* The number at the end of a name, for writing names that follow each other as a range; false if
+ * there is none, or one that would not be written back the same (zeros in front, 10^9 and more,
+ * a bracket before). */
 bool id_range_find_number(const char *id, size_t *out_prefix_length, uint32_t *out_number);
 
 #endif

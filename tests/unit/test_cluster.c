@@ -442,7 +442,7 @@ static void expect_same_ways(const struct cluster *first, const struct cluster *
     }
 }
 
-/* Written, read, written: the same text, digest and ways; nothing is looked up in the data folder. */
+/* Written, read, written: the same text, digest and ways, without the data folder. */
 START_TEST(dump_reads_back)
 {
     for (uint32_t i = 0; i < sizeof round_trips / sizeof round_trips[0]; i++) {
