@@ -27,9 +27,11 @@ static uint64_t add_mesh(uint64_t seed, const struct group *group)
         seed = add_text(seed, mesh->dim != NULL ? NULL : mesh->axis);
         seed = add_u64(add_u64(seed, mesh->degree), mesh->variant);
     }
-    seed = add_u64(seed, group->fold_count);
-    for (uint32_t i = 0; i < group->fold_count; i++)
-        seed = add_u64(add_text(seed, group->folds[i].dim->name), group->folds[i].degree);
+    for (uint32_t i = 0; i < group->fold_count; i++) {
+        /* A fold of 1 is off, and left out of files. */
+        if (group->folds[i].degree > 1)
+            seed = add_u64(add_text(seed, group->folds[i].dim->name), group->folds[i].degree);
+    }
     return seed;
 }
 

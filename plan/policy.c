@@ -232,6 +232,8 @@ static void dump_value(const struct policy_field *field, const struct policy_val
 void policy_dump(const struct policy_use *use, struct json_writer *out)
 {
     json_push_object(out);
+    const bool before = out->compact;
+    out->compact = true; /* one line */
     json_push_key_string(out, "kind", use->kind->name);
     for (uint32_t i = 0; i < use->kind->field_count; i++) {
         if (!use->values[i].present)
@@ -240,4 +242,5 @@ void policy_dump(const struct policy_use *use, struct json_writer *out)
         dump_value(&use->kind->fields[i], &use->values[i], out);
     }
     json_pop_object(out);
+    out->compact = before;
 }
