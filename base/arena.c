@@ -24,10 +24,10 @@
 
 struct arena_block {
     struct arena_block *previous;
-    struct arena_block *spare;  /* kept by a pop, so that a loop of mark and pop allocates once */
+    struct arena_block *spare; /* kept by a pop, so that a loop of mark and pop allocates once */
     size_t capacity_bytes;
-    size_t offset_bytes;        /* first free byte */
-    size_t dirty_bytes;         /* bytes from here on were never handed out: still zero */
+    size_t offset_bytes; /* first free byte */
+    size_t dirty_bytes;  /* bytes from here on were never handed out: still zero */
     alignas(max_align_t) unsigned char bytes[];
 };
 
@@ -93,7 +93,7 @@ static void grow(struct arena *arena, size_t need_bytes)
 
 void arena_init(struct arena *arena)
 {
-    *arena = (struct arena){ .last = NULL, .used_bytes = 0 };
+    *arena = (struct arena){.last = NULL, .used_bytes = 0};
 }
 
 void arena_release(struct arena *arena)
@@ -118,8 +118,8 @@ struct arena_mark arena_find_mark(const struct arena *arena)
 void arena_pop(struct arena *arena, struct arena_mark mark)
 {
     /* A mark of the empty arena stands for the start of its first block. */
-    while (arena->last != NULL && arena->last != mark.block
-           && (mark.block != NULL || arena->last->previous != NULL)) {
+    while (arena->last != NULL && arena->last != mark.block &&
+           (mark.block != NULL || arena->last->previous != NULL)) {
         struct arena_block *block = arena->last;
         arena->last = block->previous;
         assert(arena->last != NULL && "mark of another arena");
@@ -146,8 +146,7 @@ void *arena_push(struct arena *arena, size_t count, size_t size_bytes)
     }
     size_t asked = count * size_bytes;
     size_t taken = (asked + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
-    if (arena->last == NULL
-        || arena->last->capacity_bytes - arena->last->offset_bytes < taken) {
+    if (arena->last == NULL || arena->last->capacity_bytes - arena->last->offset_bytes < taken) {
         grow(arena, taken);
     }
     struct arena_block *block = arena->last;
@@ -158,8 +157,8 @@ void *arena_push(struct arena *arena, size_t count, size_t size_bytes)
         memset(bytes, 0, dirty < asked ? dirty : asked);
     }
     block->offset_bytes += taken;
-    block->dirty_bytes = block->offset_bytes > block->dirty_bytes ? block->offset_bytes
-                                                                  : block->dirty_bytes;
+    block->dirty_bytes =
+        block->offset_bytes > block->dirty_bytes ? block->offset_bytes : block->dirty_bytes;
     arena->used_bytes += taken;
     return bytes;
 }

@@ -9,8 +9,8 @@ struct arena_block;
 
 /* Caller's memory; zero-initialised is not enough, call arena_init. */
 struct arena {
-    struct arena_block *last;   /* newest block, or NULL */
-    size_t used_bytes;          /* bytes handed out since init, for reports */
+    struct arena_block *last; /* newest block, or NULL */
+    size_t used_bytes;        /* bytes handed out since init, for reports */
 };
 
 /* A point to return to; valid until the arena is popped below it or released. */
@@ -22,8 +22,9 @@ struct arena_mark {
 void arena_init(struct arena *arena);
 void arena_release(struct arena *arena);
 
-/* Zeroed memory of `count * size_bytes` bytes aligned for any type. Out of memory and overflow abort
- * with a message: no caller can go on without it. count 0 gives a valid pointer to nothing. */
+/* Zeroed memory of `count * size_bytes` bytes aligned for any type. Out of memory and overflow
+ * abort with a message: no caller can go on without it. count 0 gives a valid pointer to
+ * nothing. */
 void *arena_push(struct arena *arena, size_t count, size_t size_bytes);
 
 struct arena_mark arena_find_mark(const struct arena *arena);

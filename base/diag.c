@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_COLUMNS 100u      /* of a source line; longer ones are clipped around the fault */
+#define SHOWN_COLUMNS 100u /* of a source line; longer ones are clipped around the fault */
 #define SHOWN_BEFORE 60u
 
 struct code_row {
@@ -13,7 +13,7 @@ struct code_row {
 };
 
 static const struct code_row code_rows[DIAG_CODE_COUNT] = {
-#define DIAG_CODE(code, slug, summary) { #code, slug, summary },
+#define DIAG_CODE(code, slug, summary) {#code, slug, summary},
 #include "base/codes.def"
 #undef DIAG_CODE
 };
@@ -35,10 +35,11 @@ const char *diag_code_summary(enum diag_code code)
 
 void diag_init(struct diag *diag, struct arena *arena)
 {
-    *diag = (struct diag){ .arena = arena };
+    *diag = (struct diag){.arena = arena};
 }
 
-/* A free entry; when all are taken an error drives out the newest warning, a warning goes unheard. */
+/* A free entry; when all are taken an error drives out the newest warning, a warning goes
+ * unheard. */
 static struct diag_entry *find_room(struct diag *diag, bool warning)
 {
     if (diag->kept < DIAG_MAX) {
@@ -54,9 +55,8 @@ static struct diag_entry *find_room(struct diag *diag, bool warning)
     return NULL;
 }
 
-__attribute__((format(printf, 3, 0)))
-static void keep(struct diag *diag, struct diag_entry entry, const char *format,
-                 va_list arguments)
+__attribute__((format(printf, 3, 0))) static void keep(struct diag *diag, struct diag_entry entry,
+                                                       const char *format, va_list arguments)
 {
     struct diag_entry *room = find_room(diag, entry.warning);
     if (room == NULL) {
@@ -77,7 +77,7 @@ bool diag_push(struct diag *diag, enum diag_code code, struct diag_place place, 
 {
     va_list arguments;
     va_start(arguments, format);
-    keep(diag, (struct diag_entry){ .code = code, .place = place, .hint = hint }, format, arguments);
+    keep(diag, (struct diag_entry){.code = code, .place = place, .hint = hint}, format, arguments);
     va_end(arguments);
     diag->count++;
     return false;
@@ -88,8 +88,7 @@ void diag_push_warning(struct diag *diag, enum diag_code code, struct diag_place
 {
     va_list arguments;
     va_start(arguments, format);
-    keep(diag,
-         (struct diag_entry){ .code = code, .place = place, .hint = hint, .warning = true },
+    keep(diag, (struct diag_entry){.code = code, .place = place, .hint = hint, .warning = true},
          format, arguments);
     va_end(arguments);
 }

@@ -23,8 +23,8 @@ void heap_init(struct heap *heap, struct arena *arena, uint32_t capacity)
 
 static void grow(struct heap *heap)
 {
-    struct heap_entry *entries = ARENA_PUSH(heap->arena, struct heap_entry,
-                                            (size_t)heap->capacity * 2);
+    struct heap_entry *entries =
+        ARENA_PUSH(heap->arena, struct heap_entry, (size_t)heap->capacity * 2);
     memcpy(entries, heap->entries, heap->count * sizeof *entries);
     heap->entries = entries;
     heap->capacity *= 2;
@@ -52,8 +52,7 @@ bool heap_pop(struct heap *heap, struct heap_entry *out)
     const struct heap_entry moved = heap->entries[--heap->count];
     uint32_t at = 0;
     for (uint32_t child = 1; child < heap->count; child = 2 * at + 1) {
-        if (child + 1 < heap->count
-            && precedes(&heap->entries[child + 1], &heap->entries[child])) {
+        if (child + 1 < heap->count && precedes(&heap->entries[child + 1], &heap->entries[child])) {
             child++;
         }
         if (!precedes(&heap->entries[child], &moved)) {

@@ -8,8 +8,8 @@
 #include "base/arena.h"
 
 struct heap_entry {
-    uint64_t key;       /* smallest key first */
-    uint64_t tie;       /* then smallest tie: total order, so results never depend on insertion order */
+    uint64_t key; /* smallest key first */
+    uint64_t tie; /* then smallest tie: total order, so results never depend on insertion order */
     uint32_t value;
 };
 
@@ -21,7 +21,7 @@ struct heap {
 
 void heap_init(struct heap *heap, struct arena *arena, uint32_t capacity);
 void heap_push(struct heap *heap, struct heap_entry entry);
-bool heap_pop(struct heap *heap, struct heap_entry *out);       /* false when empty */
-const struct heap_entry *heap_find_first(const struct heap *heap);  /* NULL when empty */
+bool heap_pop(struct heap *heap, struct heap_entry *out);          /* false when empty */
+const struct heap_entry *heap_find_first(const struct heap *heap); /* NULL when empty */
 
 #endif

@@ -20,11 +20,11 @@ struct json_limits json_limits = {
 
 /* Each node's `valueint`, which nothing here reads as a number, holds the ordinal of its value. */
 struct json {
-    struct arena own;           /* text, marks, children: gone when the document is closed */
+    struct arena own; /* text, marks, children: gone when the document is closed */
     struct json_source source;
     struct json_scan scan;
     cJSON *root;
-    cJSON **children;           /* of all containers, each one's contiguous from mark.first */
+    cJSON **children; /* of all containers, each one's contiguous from mark.first */
 };
 
 static const struct json_mark *mark_of(struct json_value value)
@@ -35,17 +35,17 @@ static const struct json_mark *mark_of(struct json_value value)
 
 static struct json_value value_of(struct json *document, cJSON *node)
 {
-    return (struct json_value){ .document = document, .node = node };
+    return (struct json_value){.document = document, .node = node};
 }
 
-/* --- opening ---------------------------------------------------------------------------------------- */
+/* --- opening --------------------------------------------------------------------------------- */
 
 static bool is_nonfinite(const struct json *document, uint32_t ordinal)
 {
     const struct json_mark *mark = &document->scan.marks[ordinal];
     const char *text = document->source.text + mark->begin;
-    return (*text == 'N' || *text == 'I' || *text == '-' || (*text >= '0' && *text <= '9'))
-           && json_scan_is_nonfinite(text, mark->end - mark->begin);
+    return (*text == 'N' || *text == 'I' || *text == '-' || (*text >= '0' && *text <= '9')) &&
+           json_scan_is_nonfinite(text, mark->end - mark->begin);
 }
 
 /* The text as cJSON is to see it: 0 for NaN and Infinity, which it does not know. */
@@ -63,16 +63,16 @@ static const char *build_plain_text(struct json *document)
     return plain;
 }
 
-/* Numbers the nodes in the order of the text, where the scan met their values; `first` of a container
- * serves as cursor over its children until the end. */
+/* Numbers the nodes in the order of the text, where the scan met their values; `first` of a
+ * container serves as cursor over its children until the end. */
 static void number_nodes(struct json *document)
 {
     struct json_mark *marks = document->scan.marks;
     uint32_t taken = 0;
     for (uint32_t i = 0; i < document->scan.count; i++) {
         const uint32_t parent = marks[i].parent;
-        cJSON *node = parent == JSON_NO_PARENT ? document->root
-                                               : document->children[marks[parent].first++];
+        cJSON *node =
+            parent == JSON_NO_PARENT ? document->root : document->children[marks[parent].first++];
         node->valueint = (int)i;
         if (document->scan.nonfinite > 0 && is_nonfinite(document, i)) {
             node->type = cJSON_NULL;
@@ -133,7 +133,7 @@ static bool open_source(struct json_source source, bool lenient, struct arena ow
 
 static bool refuse_size(const char *name, uint64_t limit, struct diag *diag)
 {
-    return diag_push(diag, DIAG_B102, (struct diag_place){ .file = name },
+    return diag_push(diag, DIAG_B102, (struct diag_place){.file = name},
                      "raise the limit with --max-input", "the text is larger than %llu bytes",
                      (unsigned long long)limit);
 }
@@ -179,7 +179,7 @@ static bool read_file(FILE *file, uint64_t limit, struct arena *own, struct text
 
 static bool refuse_file(const char *name, int error, struct diag *diag)
 {
-    return diag_push(diag, DIAG_B101, (struct diag_place){ .file = name }, NULL,
+    return diag_push(diag, DIAG_B101, (struct diag_place){.file = name}, NULL,
                      "cannot read the file: %s", strerror(error));
 }
 
@@ -206,8 +206,7 @@ bool json_open(const char *path, bool lenient, struct arena *arena, struct json 
         return good ? refuse_size(name, limit_bytes(), diag) : refuse_file(name, error, diag);
     }
     const struct json_source source = {
-        .name = name, .text = text.bytes, .length = text.length, .arena = arena
-    };
+        .name = name, .text = text.bytes, .length = text.length, .arena = arena};
     return open_source(source, lenient, own, out, diag);
 }
 
@@ -223,7 +222,7 @@ unsigned long long json_digest(const struct json *document)
     return text_digest(TEXT_DIGEST_SEED, document->source.text, document->source.length);
 }
 
-/* --- looking ---------------------------------------------------------------------------------------- */
+/* --- looking --------------------------------------------------------------------------------- */
 
 struct json_value json_root(struct json *document)
 {
@@ -267,9 +266,8 @@ bool json_is_bool(struct json_value value)
 
 struct json_value json_find(struct json_value object, const char *key)
 {
-    cJSON *found = cJSON_IsObject(object.node)
-                       ? cJSON_GetObjectItemCaseSensitive(object.node, key)
-                       : NULL;
+    cJSON *found =
+        cJSON_IsObject(object.node) ? cJSON_GetObjectItemCaseSensitive(object.node, key) : NULL;
     return value_of(object.document, found);
 }
 
@@ -330,15 +328,15 @@ const char *json_value_span(struct json_value value, size_t *out_length)
     return value.document->source.text + mark->begin;
 }
 
-/* --- places ----------------------------------------------------------------------------------------- */
+/* --- places ---------------------------------------------------------------------------------- */
 
 struct diag_place json_place(struct json_value value)
 {
     if (value.document == NULL) {
-        return (struct diag_place){ .file = NULL };
+        return (struct diag_place){.file = NULL};
     }
     if (value.node == NULL) {
-        return (struct diag_place){ .file = value.document->source.name };
+        return (struct diag_place){.file = value.document->source.name};
     }
     return json_source_place(&value.document->source, mark_of(value)->begin);
 }

@@ -5,10 +5,22 @@
 
 #include "base/json_inside.h"
 
-#define FEW_MEMBERS 16u     /* compared pairwise; more go through a hash table */
+#define FEW_MEMBERS 16u /* compared pairwise; more go through a hash table */
+
+bool json_is_only_counted(struct diag *diag, enum diag_code code)
+{
+    if (diag->count < DIAG_MAX) {
+        return false;
+    }
+    diag_push(diag, code, (struct diag_place){.file = NULL}, NULL, "one of too many");
+    return true;
+}
 
 static bool refuse_twin(struct json_value first, struct json_value second, struct diag *diag)
 {
+    if (json_is_only_counted(diag, DIAG_B104)) {
+        return false;
+    }
     const struct diag_place earlier = json_key_place(first);
     const char *hint = text_build(diag->arena, "the first stands in line %u, column %u",
                                   earlier.line, earlier.column);
@@ -44,8 +56,8 @@ static bool check_many(struct json_value object, struct arena *scratch, struct d
         const struct json_value member = json_find_index(object, i);
         const char *key = json_key(member);
         size_t slot = text_digest(TEXT_DIGEST_SEED, key, strlen(key)) & (size - 1);
-        while (slots[slot] != 0
-               && strcmp(json_key(json_find_index(object, slots[slot] - 1)), key) != 0) {
+        while (slots[slot] != 0 &&
+               strcmp(json_key(json_find_index(object, slots[slot] - 1)), key) != 0) {
             slot = (slot + 1) & (size - 1);
         }
         if (slots[slot] != 0) {
@@ -90,21 +102,28 @@ static const char *build_hint(const char *key, const char *const *keys, struct a
     return nearest == NULL ? hint.bytes : text_build(arena, "did you mean '%s'?", nearest);
 }
 
+static bool refuse_key(struct json_value object, struct json_value member, const char *const *keys,
+                       struct diag *diag)
+{
+    if (json_is_only_counted(diag, DIAG_B105)) {
+        return false;
+    }
+    return diag_push(diag, DIAG_B105, json_key_place(member),
+                     build_hint(json_key(member), keys, diag->arena), "%s has an unknown key '%s'",
+                     json_name(object, diag->arena), json_key(member));
+}
+
 bool json_check_keys(struct json_value object, const char *const *keys, struct diag *diag)
 {
     if (!json_is_object(object)) {
-        return diag_push(diag, DIAG_B107, json_place(object), NULL, "%s is %s, but an object is expected",
-                         json_name(object, diag->arena), json_type_name(object));
+        return diag_push(diag, DIAG_B107, json_place(object), NULL,
+                         "%s is %s, but must be an object", json_name(object, diag->arena),
+                         json_type_name(object));
     }
     bool good = true;
     for (uint32_t i = 0; i < json_count(object); i++) {
         const struct json_value member = json_find_index(object, i);
-        const char *key = json_key(member);
-        if (!is_known(key, keys)) {
-            good = diag_push(diag, DIAG_B105, json_key_place(member),
-                             build_hint(key, keys, diag->arena), "%s has an unknown key '%s'",
-                             json_name(object, diag->arena), key);
-        }
+        good = is_known(json_key(member), keys) ? good : refuse_key(object, member, keys, diag);
     }
     return good;
 }

@@ -7,9 +7,9 @@
 
 #include "base/json_inside.h"
 
-#define SHOWN_BYTES_MAX 48u     /* of a value inside a message */
+#define SHOWN_BYTES_MAX 48u /* of a value inside a message */
 
-/* What a key accepts, in words, and the code for a value of the right type that it does not. */
+/* What a key accepts in words, the code for a value that it does not, a hint or NULL. */
 struct wish {
     const char *words;
     enum diag_code code;
@@ -53,32 +53,33 @@ static const char *shown(struct json_value value, struct arena *arena)
     return text_build(arena, "%.*s...", (int)length, span);
 }
 
-static bool refuse(struct json_value value, struct wish wish, struct diag *diag)
+/* Says why the member of `object` under `key` is not what it must be. */
+static bool refuse(struct json_value object, const char *key, struct wish wish, struct diag *diag)
 {
-    return diag_push(diag, wish.code, json_place(value), wish.hint, "%s is %s, but must be %s",
-                     json_name(value, diag->arena), shown(value, diag->arena), wish.words);
-}
-
-/* The member, present; reports an object that is none and a missing key. */
-static bool find_present(struct json_value object, const char *key, struct wish wish,
-                         struct json_value *out, struct diag *diag)
-{
+    const struct json_value member = json_find(object, key);
+    if (json_is_only_counted(diag, wish.code)) {
+        return false;
+    }
     if (!json_is_object(object)) {
         return diag_push(diag, DIAG_B107, json_place(object), NULL,
                          "%s is %s, but must be an object with the key '%s'",
                          json_name(object, diag->arena), json_type_name(object), key);
     }
-    const struct json_value member = json_find(object, key);
     if (json_is_absent(member)) {
-        return diag_push(diag, DIAG_B106, json_place(object), NULL,
+        return diag_push(diag, DIAG_B106, json_place(object), wish.hint,
                          "%s lacks the key '%s': it must be %s", json_name(object, diag->arena),
                          key, wish.words);
     }
-    *out = member;
-    return true;
+    return diag_push(diag, wish.code, json_place(member), wish.hint, "%s is %s, but must be %s",
+                     json_name(member, diag->arena), shown(member, diag->arena), wish.words);
 }
 
-/* --- whole numbers, never rounded ------------------------------------------------------------------- */
+static enum diag_code number_code(struct json_value object, const char *key)
+{
+    return json_is_number(json_find(object, key)) ? DIAG_B108 : DIAG_B107;
+}
+
+/* --- whole numbers, never rounded ------------------------------------------------------------ */
 
 static bool append_digit(uint64_t *value, uint32_t digit)
 {
@@ -89,46 +90,47 @@ static bool append_digit(uint64_t *value, uint32_t digit)
     return true;
 }
 
+static bool append_zeros(uint64_t *value, int64_t count)
+{
+    for (; count > 0 && *value > 0; count--) {
+        if (!append_digit(value, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Clamped far outside of what any number of some sixty digits could make up for. */
+static int64_t read_exponent(const char *digits)
+{
+    const long exponent = strtol(digits, NULL, 10);
+    return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+}
+
 /* A scanned JSON number as a whole: 12, 1.5e3 and 2.0 are, 1.5 and -1 are none. */
 static bool read_whole(const char *span, size_t length, uint64_t *out)
 {
     uint64_t value = 0;
-    int64_t zeros = 0;          /* seen but not yet multiplied in, so that 2.000 needs no room */
+    int64_t zeros = 0; /* seen but not yet multiplied in, so that 2.000 is whole */
     int64_t power = 0;
     bool fraction = false;
     size_t i = span[0] == '-' ? 1 : 0;
     for (; i < length && span[i] != 'e' && span[i] != 'E'; i++) {
-        if (span[i] == '.') {
-            fraction = true;
+        power -= fraction && span[i] != '.';
+        fraction |= span[i] == '.';
+        zeros += span[i] == '0';
+        if (span[i] == '0' || span[i] == '.') {
             continue;
         }
-        power -= fraction ? 1 : 0;
-        zeros++;
-        if (span[i] == '0') {
-            continue;
-        }
-        for (; zeros > 1 && value > 0; zeros--) {
-            if (!append_digit(&value, 0)) {
-                return false;
-            }
-        }
-        if (!append_digit(&value, (uint32_t)(span[i] - '0'))) {
+        if (!append_zeros(&value, zeros) || !append_digit(&value, (uint32_t)(span[i] - '0'))) {
             return false;
         }
         zeros = 0;
     }
-    power += zeros + (i < length ? strtol(span + i + 1, NULL, 10) : 0);
-    if (value == 0) {
-        *out = 0;
-        return true;
-    }
-    if (span[0] == '-' || power < 0) {
+    power += zeros + (i < length ? read_exponent(span + i + 1) : 0);
+    const bool whole = value == 0 || (span[0] != '-' && power >= 0);
+    if (!whole || !append_zeros(&value, power)) {
         return false;
-    }
-    for (; power > 0; power--) {
-        if (!append_digit(&value, 0)) {
-            return false;
-        }
     }
     *out = value;
     return true;
@@ -141,34 +143,26 @@ bool json_value_u64(struct json_value value, uint64_t *out)
     return json_is_number(value) && read_whole(span, length, out);
 }
 
-static struct wish wish_whole(uint64_t min, uint64_t max, struct arena *arena)
+static const char *whole_words(uint64_t min, uint64_t max, struct arena *arena)
 {
-    struct text words;
-    text_init(&words, arena);
-    text_push(&words, "a whole number");
     if (max == UINT64_MAX || max == UINT32_MAX) {
-        text_push(&words, ", at least %llu", (unsigned long long)min);
-    } else {
-        text_push(&words, " from %llu to %llu", (unsigned long long)min, (unsigned long long)max);
+        return text_build(arena, "a whole number, at least %llu", (unsigned long long)min);
     }
-    return (struct wish){ .words = words.bytes, .code = DIAG_B108 };
+    return text_build(arena, "a whole number from %llu to %llu", (unsigned long long)min,
+                      (unsigned long long)max);
 }
 
 bool json_read_u64(struct json_value object, const char *key, uint64_t min, uint64_t max,
                    uint64_t *out, struct diag *diag)
 {
-    struct wish wish = wish_whole(min, max, diag->arena);
-    struct json_value member;
-    if (!find_present(object, key, wish, &member, diag)) {
-        return false;
-    }
     uint64_t value;
-    if (!json_value_u64(member, &value) || value < min || value > max) {
-        wish.code = json_is_number(member) ? DIAG_B108 : DIAG_B107;
-        return refuse(member, wish, diag);
+    if (json_value_u64(json_find(object, key), &value) && value >= min && value <= max) {
+        *out = value;
+        return true;
     }
-    *out = value;
-    return true;
+    const struct wish wish = {.words = whole_words(min, max, diag->arena),
+                              .code = number_code(object, key)};
+    return refuse(object, key, wish, diag);
 }
 
 bool json_read_u32(struct json_value object, const char *key, uint32_t min, uint32_t max,
@@ -182,54 +176,41 @@ bool json_read_u32(struct json_value object, const char *key, uint32_t min, uint
     return true;
 }
 
-/* --- the other types -------------------------------------------------------------------------------- */
+/* --- the other types ------------------------------------------------------------------------- */
 
-static struct wish wish_number(double min, double max, struct arena *arena)
+static const char *number_words(double min, double max, struct arena *arena)
 {
-    struct text words;
-    text_init(&words, arena);
-    text_push(&words, "a number");
-    if (min >= -DBL_MAX && max <= DBL_MAX) {
-        text_push(&words, " from %.15g to %.15g", min, max);
-    } else if (min >= -DBL_MAX) {
-        text_push(&words, ", at least %.15g", min);
-    } else if (max <= DBL_MAX) {
-        text_push(&words, ", at most %.15g", max);
+    const bool low = min >= -DBL_MAX, high = max <= DBL_MAX;
+    if (low && high) {
+        return text_build(arena, "a number from %.15g to %.15g", min, max);
     }
-    return (struct wish){ .words = words.bytes, .code = DIAG_B108 };
+    return low || high
+               ? text_build(arena, "a number, at %s %.15g", low ? "least" : "most", low ? min : max)
+               : "a number";
 }
 
 bool json_read_double(struct json_value object, const char *key, double min, double max,
                       double *out, struct diag *diag)
 {
-    struct wish wish = wish_number(min, max, diag->arena);
-    struct json_value member;
-    if (!find_present(object, key, wish, &member, diag)) {
-        return false;
-    }
     double value;
-    if (!json_value_double(member, &value) || !(value >= min && value <= max)) {
-        wish.code = json_is_number(member) ? DIAG_B108 : DIAG_B107;
-        return refuse(member, wish, diag);
+    if (json_value_double(json_find(object, key), &value) && value >= min && value <= max) {
+        *out = value;
+        return true;
     }
-    *out = value;
-    return true;
+    const struct wish wish = {.words = number_words(min, max, diag->arena),
+                              .code = number_code(object, key)};
+    return refuse(object, key, wish, diag);
 }
 
 bool json_read_string(struct json_value object, const char *key, struct arena *arena,
                       const char **out, struct diag *diag)
 {
-    const struct wish wish = { .words = "a string", .code = DIAG_B107 };
-    struct json_value member;
-    if (!find_present(object, key, wish, &member, diag)) {
-        return false;
-    }
     const char *value;
-    if (!json_value_string(member, &value)) {
-        return refuse(member, wish, diag);
+    if (json_value_string(json_find(object, key), &value)) {
+        *out = text_build_copy(arena, value, strlen(value));
+        return true;
     }
-    *out = text_build_copy(arena, value, strlen(value));
-    return true;
+    return refuse(object, key, (struct wish){.words = "a string", .code = DIAG_B107}, diag);
 }
 
 static const char *const quantity_words[UNIT_KIND_COUNT] = {
@@ -241,64 +222,57 @@ static const char *const quantity_words[UNIT_KIND_COUNT] = {
     [UNIT_WATTS] = "a power with its unit",
 };
 
-bool json_read_quantity(struct json_value object, const char *key, enum unit_kind kind,
-                        double *out, struct diag *diag)
+bool json_read_quantity(struct json_value object, const char *key, enum unit_kind kind, double *out,
+                        struct diag *diag)
 {
-    const struct wish wish = {
-        .words = quantity_words[kind], .code = DIAG_B109, .hint = unit_example(kind)
-    };
-    struct json_value member;
-    if (!find_present(object, key, wish, &member, diag)) {
-        return false;
-    }
     const char *text;
-    double value;
-    if (!json_value_string(member, &text) || !unit_read(text, kind, &value)) {
-        return refuse(member, wish, diag);
+    if (json_value_string(json_find(object, key), &text) && unit_read(text, kind, out)) {
+        return true;
     }
-    *out = value;
-    return true;
+    const struct wish wish = {
+        .words = quantity_words[kind], .code = DIAG_B109, .hint = unit_example(kind)};
+    return refuse(object, key, wish, diag);
 }
 
-static struct wish wish_choice(const char *const *names, size_t count, struct arena *arena)
+static const char *choice_words(const char *const *names, size_t count, struct arena *arena)
 {
     struct text words;
     text_init(&words, arena);
     for (size_t i = 0; i < count; i++) {
         text_push(&words, "%s\"%s\"", i == 0 ? "" : i + 1 == count ? " or " : ", ", names[i]);
     }
-    return (struct wish){ .words = words.bytes, .code = DIAG_B107 };
+    return words.bytes;
+}
+
+static bool refuse_choice(struct json_value object, const char *key, const char *const *names,
+                          size_t count, struct diag *diag)
+{
+    struct wish wish = {.words = choice_words(names, count, diag->arena), .code = DIAG_B107};
+    const char *word;
+    if (json_value_string(json_find(object, key), &word)) {
+        const char *nearest = text_find_nearest(word, names, count);
+        wish.code = DIAG_B110;
+        wish.hint = nearest == NULL ? NULL : text_build(diag->arena, "did you mean '%s'?", nearest);
+    }
+    return refuse(object, key, wish, diag);
 }
 
 bool json_read_choice(struct json_value object, const char *key, const char *const *names,
                       uint32_t *out, struct diag *diag)
 {
-    size_t count = 0;
-    while (names[count] != NULL) {
-        count++;
-    }
-    struct wish wish = wish_choice(names, count, diag->arena);
-    struct json_value member;
-    if (!find_present(object, key, wish, &member, diag)) {
-        return false;
-    }
-    const char *word;
-    if (!json_value_string(member, &word)) {
-        return refuse(member, wish, diag);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(word, names[i]) == 0) {
-            *out = i;
+    const char *word = NULL;
+    json_value_string(json_find(object, key), &word);
+    uint32_t count = 0;
+    for (; names[count] != NULL; count++) {
+        if (word != NULL && strcmp(word, names[count]) == 0) {
+            *out = count;
             return true;
         }
     }
-    const char *nearest = text_find_nearest(word, names, count);
-    wish.code = DIAG_B110;
-    wish.hint = nearest == NULL ? NULL : text_build(diag->arena, "did you mean '%s'?", nearest);
-    return refuse(member, wish, diag);
+    return refuse_choice(object, key, names, count, diag);
 }
 
-/* --- with a fallback -------------------------------------------------------------------------------- */
+/* --- with a fallback ------------------------------------------------------------------------- */
 
 /* True where the fallback holds; an object that is none is left for the read to report. */
 static bool is_left_out(struct json_value object, const char *key)
@@ -329,16 +303,12 @@ bool json_read_double_or(struct json_value object, const char *key, double min, 
 bool json_read_bool_or(struct json_value object, const char *key, bool fallback, bool *out,
                        struct diag *diag)
 {
-    const struct wish wish = { .words = "true or false", .code = DIAG_B107 };
     if (is_left_out(object, key)) {
         *out = fallback;
         return true;
     }
-    struct json_value member;
-    if (!find_present(object, key, wish, &member, diag)) {
-        return false;
-    }
-    return json_value_bool(member, out) || refuse(member, wish, diag);
+    return json_value_bool(json_find(object, key), out) ||
+           refuse(object, key, (struct wish){.words = "true or false", .code = DIAG_B107}, diag);
 }
 
 bool json_read_string_or(struct json_value object, const char *key, const char *fallback,

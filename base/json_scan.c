@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-#define NUMBER_LENGTH_MAX 62    /* cJSON reads numbers through a buffer of 64 bytes */
+#define NUMBER_LENGTH_MAX 62 /* cJSON reads numbers through a buffer of 64 bytes */
 
 struct scanner {
     struct json_source *source;
@@ -18,7 +18,7 @@ struct scanner {
     uint32_t parent, depth;
     uint32_t nonfinite;
     bool lenient;
-    bool open;                  /* a container was just opened: its first value comes next */
+    bool open; /* a container was just opened: its first value comes next */
     struct diag *diag;
 };
 
@@ -41,8 +41,8 @@ uint32_t json_scan_utf8(const char *bytes, size_t length)
             return 0;
         }
     }
-    const bool bad = (byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f)
-                     || (byte[0] == 0xf0 && byte[1] < 0x90) || (byte[0] == 0xf4 && byte[1] > 0x8f);
+    const bool bad = (byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f) ||
+                     (byte[0] == 0xf0 && byte[1] < 0x90) || (byte[0] == 0xf4 && byte[1] > 0x8f);
     return bad ? 0 : size;
 }
 
@@ -101,8 +101,8 @@ static bool scan_unicode_escape(struct scanner *scanner)
     if (high < 0xd800 || high > 0xdfff) {
         return true;
     }
-    if (high > 0xdbff || escape[6] != '\\' || escape[7] != 'u' || !read_hex(escape + 8, &low)
-        || low < 0xdc00 || low > 0xdfff) {
+    if (high > 0xdbff || escape[6] != '\\' || escape[7] != 'u' || !read_hex(escape + 8, &low) ||
+        low < 0xdc00 || low > 0xdfff) {
         scanner->at -= 6;
         return fault(scanner, scanner->at, NULL, "half a surrogate pair stands alone");
     }
@@ -177,7 +177,7 @@ bool json_scan_is_nonfinite(const char *text, size_t length)
 {
     const char last = text[length - 1];
     if (!is_digit(last)) {
-        return true;    /* NaN, Infinity, -Infinity */
+        return true; /* NaN, Infinity, -Infinity */
     }
     /* Without an exponent NUMBER_LENGTH_MAX digits are far from the largest double. */
     if (memchr(text, 'e', length) == NULL && memchr(text, 'E', length) == NULL) {
@@ -248,12 +248,12 @@ static bool accept_word(struct scanner *scanner, const char *word)
 static bool scan_word(struct scanner *scanner)
 {
     const size_t begin = scanner->at;
-    if (accept_word(scanner, "true") || accept_word(scanner, "false")
-        || accept_word(scanner, "null")) {
+    if (accept_word(scanner, "true") || accept_word(scanner, "false") ||
+        accept_word(scanner, "null")) {
         return true;
     }
-    if (accept_word(scanner, "NaN") || accept_word(scanner, "Infinity")
-        || accept_word(scanner, "-Infinity")) {
+    if (accept_word(scanner, "NaN") || accept_word(scanner, "Infinity") ||
+        accept_word(scanner, "-Infinity")) {
         return admit_nonfinite(scanner, begin);
     }
     if (begin >= scanner->length) {
@@ -307,12 +307,11 @@ static void close_container(struct scanner *scanner)
 
 static bool open_container(struct scanner *scanner, uint32_t ordinal)
 {
-    const uint32_t limit = json_limits.max_depth < JSON_DEPTH_MAX ? json_limits.max_depth
-                                                                  : JSON_DEPTH_MAX;
+    const uint32_t limit =
+        json_limits.max_depth < JSON_DEPTH_MAX ? json_limits.max_depth : JSON_DEPTH_MAX;
     if (scanner->depth >= limit) {
-        return diag_push(scanner->diag, DIAG_B111,
-                         json_source_place(scanner->source, scanner->at), NULL,
-                         "a value is nested deeper than %u levels", limit);
+        return diag_push(scanner->diag, DIAG_B111, json_source_place(scanner->source, scanner->at),
+                         NULL, "a value is nested deeper than %u levels", limit);
     }
     scanner->parent = ordinal;
     scanner->depth++;
@@ -330,15 +329,14 @@ static bool scan_value(struct scanner *scanner)
 {
     skip_blanks(scanner);
     if (scanner->count == scanner->capacity) {
-        return diag_push(scanner->diag, DIAG_B102,
-                         json_source_place(scanner->source, scanner->at),
+        return diag_push(scanner->diag, DIAG_B102, json_source_place(scanner->source, scanner->at),
                          "raise the limit with --max-input", "the text has more than %u values",
                          scanner->capacity);
     }
     const uint32_t ordinal = scanner->count++;
     const char byte = scanner->text[scanner->at];
     struct json_mark *mark = &scanner->marks[ordinal];
-    *mark = (struct json_mark){ .begin = (uint32_t)scanner->at, .parent = scanner->parent };
+    *mark = (struct json_mark){.begin = (uint32_t)scanner->at, .parent = scanner->parent};
     if (scanner->parent != JSON_NO_PARENT) {
         scanner->marks[scanner->parent].count++;
     }
@@ -359,9 +357,9 @@ static bool scan_between(struct scanner *scanner)
     for (;;) {
         skip_blanks(scanner);
         if (scanner->parent == JSON_NO_PARENT) {
-            return scanner->at == scanner->length
-                   || fault(scanner, scanner->at, "a file holds one JSON value",
-                            "text follows the end of the value");
+            return scanner->at == scanner->length ||
+                   fault(scanner, scanner->at, "a file holds one JSON value",
+                         "text follows the end of the value");
         }
         const char closing = is_object(scanner) ? '}' : ']';
         const char byte = scanner->text[scanner->at];
@@ -382,8 +380,8 @@ static bool scan_between(struct scanner *scanner)
 /* No text has more values than one and its opening brackets, commas and colons. */
 static uint32_t bound_values(const char *text, size_t length)
 {
-    uint64_t limit = json_limits.max_values < JSON_VALUES_MAX ? json_limits.max_values
-                                                              : JSON_VALUES_MAX;
+    uint64_t limit =
+        json_limits.max_values < JSON_VALUES_MAX ? json_limits.max_values : JSON_VALUES_MAX;
     uint64_t bound = 1;
     for (size_t i = 0; i < length; i++) {
         bound += text[i] == '[' || text[i] == ',' || text[i] == ':';
@@ -404,7 +402,7 @@ bool json_scan_text(struct json_source *source, bool lenient, struct arena *aren
         .diag = diag,
     };
     scanner.marks = ARENA_PUSH(arena, struct json_mark, scanner.capacity);
-    accept_word(&scanner, "\xef\xbb\xbf");  /* a byte order mark */
+    accept_word(&scanner, "\xef\xbb\xbf"); /* a byte order mark */
     do {
         scanner.open = false;
         if (!scan_value(&scanner) || (!scanner.open && !scan_between(&scanner))) {

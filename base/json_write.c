@@ -10,7 +10,7 @@
 
 void json_writer_init(struct json_writer *writer, struct text *out, bool compact)
 {
-    *writer = (struct json_writer){ .out = out, .first = true, .compact = compact };
+    *writer = (struct json_writer){.out = out, .first = true, .compact = compact};
 }
 
 static void push(struct json_writer *writer, const char *text)

@@ -1,5 +1,5 @@
-/* xoshiro256** 1.0 seeded through splitmix64 (Blackman, Vigna, "Scrambled linear pseudorandom number
- * generators", 2018; reference code in the public domain at prng.di.unimi.it). */
+/* xoshiro256** 1.0 seeded through splitmix64 (Blackman, Vigna, "Scrambled linear pseudorandom
+ * number generators", 2018; reference code in the public domain at prng.di.unimi.it). */
 #include "base/random.h"
 
 #include <assert.h>

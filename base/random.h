@@ -11,7 +11,7 @@ struct random {
 
 void random_init(struct random *random, uint64_t seed);
 uint64_t random_pop_u64(struct random *random);
-double random_pop_unit(struct random *random);                          /* [0, 1) */
-uint32_t random_pop_below(struct random *random, uint32_t bound);       /* unbiased, bound > 0 */
+double random_pop_unit(struct random *random);                    /* [0, 1) */
+uint32_t random_pop_below(struct random *random, uint32_t bound); /* unbiased, bound > 0 */
 
 #endif

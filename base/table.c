@@ -21,8 +21,8 @@ static void start_row(struct table *table)
 {
     if (table->rows == table->capacity) {
         const uint32_t capacity = table->capacity * 2;
-        const char **cells = ARENA_PUSH(table->arena, const char *,
-                                        (size_t)capacity * table->columns);
+        const char **cells =
+            ARENA_PUSH(table->arena, const char *, (size_t)capacity * table->columns);
         memcpy(cells, table->cells, (size_t)table->rows * table->columns * sizeof *cells);
         table->cells = cells;
         table->capacity = capacity;
@@ -50,7 +50,7 @@ static const char **next_cell(struct table *table)
 
 void table_init(struct table *table, struct arena *arena, const char *const *headings)
 {
-    *table = (struct table){ .arena = arena, .capacity = FIRST_ROWS };
+    *table = (struct table){.arena = arena, .capacity = FIRST_ROWS};
     while (headings[table->columns] != NULL) {
         table->columns++;
     }
@@ -84,7 +84,7 @@ static void pad(struct text *out, uint32_t count, const char *with)
 static void dump_row(const struct table *table, const char **cells, const uint32_t *widths,
                      struct text *out)
 {
-    uint32_t blanks = 0;    /* owed, so that none trail */
+    uint32_t blanks = 0; /* owed, so that none trail */
     for (uint32_t column = 0; column < table->columns; column++) {
         const char *cell = cells[column] == NULL ? "" : cells[column];
         const uint32_t slack = widths[column] - width(cell);
@@ -101,7 +101,7 @@ static void dump_row(const struct table *table, const char **cells, const uint32
 
 void table_dump(const struct table *table, struct text *out)
 {
-    uint32_t widths[TABLE_COLUMNS_MAX] = { 0 };
+    uint32_t widths[TABLE_COLUMNS_MAX] = {0};
     uint32_t total = 2 * (table->columns - 1);
     for (uint32_t column = 0; column < table->columns; column++) {
         for (uint32_t row = 0; row < table->rows; row++) {

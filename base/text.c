@@ -95,8 +95,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), by rows; both
- * words at most NEAREST_LENGTH_MAX long. */
+/* Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), by
+ * rows; both words at most NEAREST_LENGTH_MAX long. */
 static uint32_t distance(const char *a, const char *b)
 {
     uint32_t rows[3][NEAREST_LENGTH_MAX + 1];

@@ -23,11 +23,12 @@ void text_push_list(struct text *text, const char *format, va_list arguments)
 void text_push_bytes(struct text *text, const char *bytes, size_t length);
 
 /* A formatted, NUL-terminated string in the arena. */
-char *text_build(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *text_build(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 char *text_build_copy(struct arena *arena, const char *bytes, size_t length);
 
-/* The candidate nearest to `word` by edit distance (at most a third of its length, at least 1), or NULL:
- * what "did you mean" prints. Ties go to the earlier candidate. */
+/* The candidate nearest to `word` by edit distance (at most a third of its length, at least 1),
+ * or NULL: what "did you mean" prints. Ties go to the earlier candidate. */
 const char *text_find_nearest(const char *word, const char *const *candidates, size_t count);
 
 /* 64-bit FNV-1a of bytes, chained through `seed` (start with TEXT_DIGEST_SEED). */

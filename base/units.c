@@ -11,8 +11,8 @@
 
 #define NUMBER_LENGTH_MAX 40
 
-/* value in base units = number * 10^power * factor. The power is applied to the decimal text, so that
- * "0.1 us" reads as exactly the double nearest to 1e-7. */
+/* value in base units = number * 10^power * factor. The power is applied to the decimal text, so
+ * that "0.1 us" reads as exactly the double nearest to 1e-7. */
 struct unit {
     const char *name;
     int power;
@@ -20,59 +20,65 @@ struct unit {
 };
 
 static const struct unit byte_units[] = {
-    { "B", 0, 1 },         { "kB", 3, 1 },        { "MB", 6, 1 },        { "GB", 9, 1 },
-    { "TB", 12, 1 },       { "PB", 15, 1 },       { "KiB", 0, 0x1p10 },  { "MiB", 0, 0x1p20 },
-    { "GiB", 0, 0x1p30 },  { "TiB", 0, 0x1p40 },  { "PiB", 0, 0x1p50 },  { NULL, 0, 0 },
+    {"B", 0, 1},        {"kB", 3, 1},       {"MB", 6, 1},       {"GB", 9, 1},
+    {"TB", 12, 1},      {"PB", 15, 1},      {"KiB", 0, 0x1p10}, {"MiB", 0, 0x1p20},
+    {"GiB", 0, 0x1p30}, {"TiB", 0, 0x1p40}, {"PiB", 0, 0x1p50}, {NULL, 0, 0},
 };
 
 static const struct unit bandwidth_units[] = {
-    { "B/s", 0, 1 },          { "kB/s", 3, 1 },         { "MB/s", 6, 1 },
-    { "GB/s", 9, 1 },         { "TB/s", 12, 1 },        { "PB/s", 15, 1 },
-    { "KiB/s", 0, 0x1p10 },   { "MiB/s", 0, 0x1p20 },   { "GiB/s", 0, 0x1p30 },
-    { "TiB/s", 0, 0x1p40 },   { "PiB/s", 0, 0x1p50 },   { "b/s", 0, 0.125 },
-    { "kb/s", 3, 0.125 },     { "Mb/s", 6, 0.125 },     { "Gb/s", 9, 0.125 },
-    { "Tb/s", 12, 0.125 },    { NULL, 0, 0 },
+    {"B/s", 0, 1},        {"kB/s", 3, 1},       {"MB/s", 6, 1},       {"GB/s", 9, 1},
+    {"TB/s", 12, 1},      {"PB/s", 15, 1},      {"KiB/s", 0, 0x1p10}, {"MiB/s", 0, 0x1p20},
+    {"GiB/s", 0, 0x1p30}, {"TiB/s", 0, 0x1p40}, {"PiB/s", 0, 0x1p50}, {"b/s", 0, 0.125},
+    {"kb/s", 3, 0.125},   {"Mb/s", 6, 0.125},   {"Gb/s", 9, 0.125},   {"Tb/s", 12, 0.125},
+    {NULL, 0, 0},
 };
 
 static const struct unit flops_units[] = {
-    { "FLOP/s", 0, 1 },   { "kFLOP/s", 3, 1 },   { "MFLOP/s", 6, 1 },   { "GFLOP/s", 9, 1 },
-    { "TFLOP/s", 12, 1 }, { "PFLOP/s", 15, 1 },  { "EFLOP/s", 18, 1 },  { "OP/s", 0, 1 },
-    { "kOP/s", 3, 1 },    { "MOP/s", 6, 1 },     { "GOP/s", 9, 1 },     { "TOP/s", 12, 1 },
-    { "POP/s", 15, 1 },   { "EOP/s", 18, 1 },    { NULL, 0, 0 },
+    {"FLOP/s", 0, 1},   {"kFLOP/s", 3, 1},  {"MFLOP/s", 6, 1},  {"GFLOP/s", 9, 1},
+    {"TFLOP/s", 12, 1}, {"PFLOP/s", 15, 1}, {"EFLOP/s", 18, 1}, {"OP/s", 0, 1},
+    {"kOP/s", 3, 1},    {"MOP/s", 6, 1},    {"GOP/s", 9, 1},    {"TOP/s", 12, 1},
+    {"POP/s", 15, 1},   {"EOP/s", 18, 1},   {NULL, 0, 0},
 };
 
 static const struct unit second_units[] = {
-    { "ps", -12, 1 }, { "ns", -9, 1 }, { "us", -6, 1 },   { "ms", -3, 1 },
-    { "s", 0, 1 },    { "min", 0, 60 }, { "h", 0, 3600 }, { NULL, 0, 0 },
+    {"ps", -12, 1}, {"ns", -9, 1},  {"us", -6, 1},  {"ms", -3, 1},
+    {"s", 0, 1},    {"min", 0, 60}, {"h", 0, 3600}, {NULL, 0, 0},
 };
 
 static const struct unit hertz_units[] = {
-    { "Hz", 0, 1 }, { "kHz", 3, 1 }, { "MHz", 6, 1 }, { "GHz", 9, 1 }, { NULL, 0, 0 },
+    {"Hz", 0, 1}, {"kHz", 3, 1}, {"MHz", 6, 1}, {"GHz", 9, 1}, {NULL, 0, 0},
 };
 
 static const struct unit watt_units[] = {
-    { "mW", -3, 1 }, { "W", 0, 1 }, { "kW", 3, 1 }, { NULL, 0, 0 },
+    {"mW", -3, 1},
+    {"W", 0, 1},
+    {"kW", 3, 1},
+    {NULL, 0, 0},
 };
 
-/* Decimal units come first in each list, ascending: `decimals` of them are what a dump chooses from. */
+/* Decimal units come first in each list, ascending: `decimals` of them are what a dump chooses
+ * from. */
 static const struct unit_row {
     const struct unit *units;
     uint32_t decimals;
-    uint32_t base;      /* index of the unit of power 0 */
+    uint32_t base; /* index of the unit of power 0 */
     const char *example;
 } unit_rows[UNIT_KIND_COUNT] = {
-    [UNIT_BYTES] = { byte_units, 6, 0,
-        "write a number and a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), such as \"80 GiB\"" },
-    [UNIT_BYTES_PER_SECOND] = { bandwidth_units, 6, 0,
-        "write a number and a unit (kB/s, MB/s, GB/s, TB/s, GiB/s, Mb/s, Gb/s), such as "
-        "\"900 GB/s\" or, in bits, \"400 Gb/s\"" },
-    [UNIT_FLOPS_PER_SECOND] = { flops_units, 7, 0,
-        "write a number and a unit (GFLOP/s, TFLOP/s, PFLOP/s), such as \"989 TFLOP/s\"" },
-    [UNIT_SECONDS] = { second_units, 5, 4,
-        "write a number and a unit (ps, ns, us, ms, s, min, h), such as \"2.5 us\"" },
-    [UNIT_HERTZ] = { hertz_units, 4, 0,
-        "write a number and a unit (Hz, kHz, MHz, GHz), such as \"1.98 GHz\"" },
-    [UNIT_WATTS] = { watt_units, 3, 1, "write a number and a unit (mW, W, kW), such as \"700 W\"" },
+    [UNIT_BYTES] =
+        {byte_units, 6, 0,
+         "write a number and a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), such as \"80 GiB\""},
+    [UNIT_BYTES_PER_SECOND] =
+        {bandwidth_units, 6, 0,
+         "write a number and a unit (kB/s, MB/s, GB/s, TB/s, GiB/s, Mb/s, Gb/s), such as "
+         "\"900 GB/s\" or, in bits, \"400 Gb/s\""},
+    [UNIT_FLOPS_PER_SECOND] =
+        {flops_units, 7, 0,
+         "write a number and a unit (GFLOP/s, TFLOP/s, PFLOP/s), such as \"989 TFLOP/s\""},
+    [UNIT_SECONDS] = {second_units, 5, 4,
+                      "write a number and a unit (ps, ns, us, ms, s, min, h), such as \"2.5 us\""},
+    [UNIT_HERTZ] = {hertz_units, 4, 0,
+                    "write a number and a unit (Hz, kHz, MHz, GHz), such as \"1.98 GHz\""},
+    [UNIT_WATTS] = {watt_units, 3, 1, "write a number and a unit (mW, W, kW), such as \"700 W\""},
 };
 
 const char *unit_example(enum unit_kind kind)
@@ -105,7 +111,8 @@ static const char *mantissa_end(const char *text)
     return end;
 }
 
-/* The exponent after a mantissa: "e-6" gives -6; none gives 0 at the same place; too large gives NULL. */
+/* The exponent after a mantissa: "e-6" gives -6; none gives 0 at the same place; too large gives
+ * NULL. */
 static const char *exponent_end(const char *at, int *out)
 {
     *out = 0;
@@ -160,8 +167,8 @@ bool unit_read(const char *text, enum unit_kind kind, double *out)
     return true;
 }
 
-/* The fewest significant digits that read back to the same double, without point and trailing zeros;
- * gives the exponent of ten behind the first digit. */
+/* The fewest significant digits that read back to the same double, without point and trailing
+ * zeros; gives the exponent of ten behind the first digit. */
 static int shortest_digits(double value, char digits[static 24])
 {
     char number[40];
@@ -225,7 +232,8 @@ static bool dump_binary(double value, struct text *out)
         return false;
     }
     const bool giga = (bytes & 0x3fffffff) == 0;
-    text_push(out, "%llu %s", (unsigned long long)(bytes >> (giga ? 30 : 20)), giga ? "GiB" : "MiB");
+    text_push(out, "%llu %s", (unsigned long long)(bytes >> (giga ? 30 : 20)),
+              giga ? "GiB" : "MiB");
     return true;
 }
 
@@ -251,7 +259,7 @@ static void push_short(struct text *out, double number, const char *unit)
 
 static void dump_short_bytes(double value, struct text *out)
 {
-    static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     uint32_t i = 0;
     for (; i < 5 && (value >= 1024 || value <= -1024); i++) {
         value *= 0x1p-10;

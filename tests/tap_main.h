@@ -32,7 +32,8 @@ static inline int tap_run(const char *name, const TTest *const *tests, size_t co
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Runs `body` in a process of its own, silently; gives its exit status, or 128 + the signal that ended it. */
+/* Runs `body` in a process of its own, silently; gives its exit status, or 128 + the signal that
+ * ended it. */
 static inline int tap_find_end(void (*body)(void))
 {
     const pid_t child = fork();
@@ -48,11 +49,11 @@ static inline int tap_find_end(void (*body)(void))
 }
 
 /* TAP_MAIN("arena", test_a, test_b); each a START_TEST ... END_TEST. */
-#define TAP_MAIN(name, ...)                                                                        \
-    int main(void)                                                                                 \
-    {                                                                                              \
-        const TTest *const tests[] = { __VA_ARGS__ };                                              \
-        return tap_run(name, tests, sizeof tests / sizeof tests[0]);                               \
+#define TAP_MAIN(name, ...) \
+    int main(void) \
+    { \
+        const TTest *const tests[] = {__VA_ARGS__}; \
+        return tap_run(name, tests, sizeof tests / sizeof tests[0]); \
     }
 
 #endif

@@ -19,7 +19,7 @@ static size_t count_others(const unsigned char *bytes, size_t length, unsigned c
 
 START_TEST(pushes_are_zero_aligned_and_apart)
 {
-    static const size_t sizes[] = { 1, 0, 7, 16, 4000, 33, 70000, 1 << 20, 5 };
+    static const size_t sizes[] = {1, 0, 7, 16, 4000, 33, 70000, 1 << 20, 5};
     enum { COUNT = sizeof sizes / sizeof sizes[0] };
     unsigned char *pushed[COUNT];
     struct arena arena;

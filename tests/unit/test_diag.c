@@ -24,7 +24,7 @@ static const char *dump(void)
 
 static struct diag_place place(const char *file, uint32_t line, uint32_t column, const char *source)
 {
-    return (struct diag_place){ file, line, column, source };
+    return (struct diag_place){file, line, column, source};
 }
 
 START_TEST(codes_are_a_list)
@@ -49,12 +49,11 @@ START_TEST(looks)
     char hint[] = "did you mean 'degree'?";
     ck_assert(!diag_push(&diag, DIAG_B105, place("a.json", 2, 4, "   \"degre\": 8,"), hint,
                          "'%s' is unknown", "degre"));
-    hint[0] = 'X';  /* the hint was copied */
-    ck_assert_str_eq(dump(),
-                     "a.json:2:4: error: 'degre' is unknown [B105]\n"
-                     "       \"degre\": 8,\n"
-                     "       ^\n"
-                     "    hint: did you mean 'degree'?\n");
+    hint[0] = 'X'; /* the hint was copied */
+    ck_assert_str_eq(dump(), "a.json:2:4: error: 'degre' is unknown [B105]\n"
+                             "       \"degre\": 8,\n"
+                             "       ^\n"
+                             "    hint: did you mean 'degree'?\n");
     ck_assert_uint_eq(diag.count, 1);
     arena_release(&arena);
 }
@@ -66,11 +65,10 @@ START_TEST(places_may_be_vague)
     diag_push(&diag, DIAG_B101, place("b.json", 0, 0, NULL), NULL, "no such file");
     diag_push(&diag, DIAG_B108, place(NULL, 0, 0, NULL), "from 1 to 8", "--tp is 0");
     diag_push(&diag, DIAG_B103, place("a.xml", 7, 0, NULL), NULL, "bad");
-    ck_assert_str_eq(dump(),
-                     "shardplan: error: --tp is 0 [B108]\n"
-                     "    hint: from 1 to 8\n"
-                     "a.xml:7: error: bad [B103]\n"
-                     "b.json: error: no such file [B101]\n");
+    ck_assert_str_eq(dump(), "shardplan: error: --tp is 0 [B108]\n"
+                             "    hint: from 1 to 8\n"
+                             "a.xml:7: error: bad [B103]\n"
+                             "b.json: error: no such file [B101]\n");
     arena_release(&arena);
 }
 END_TEST
@@ -81,20 +79,19 @@ START_TEST(sorts_by_place_then_report)
         const char *file;
         uint32_t line, column;
     } rows[] = {
-        { "b", 1, 1 }, { "a", 10, 2 }, { "a", 9, 30 }, { "a", 9, 4 }, { "a", 9, 4 }, { "a", 0, 0 },
+        {"b", 1, 1}, {"a", 10, 2}, {"a", 9, 30}, {"a", 9, 4}, {"a", 9, 4}, {"a", 0, 0},
     };
     init();
     for (unsigned i = 0; i < 6; i++) {
         diag_push(&diag, DIAG_B103, place(rows[i].file, rows[i].line, rows[i].column, NULL), NULL,
                   "%u", i);
     }
-    ck_assert_str_eq(dump(),
-                     "a: error: 5 [B103]\n"
-                     "a:9:4: error: 3 [B103]\n"
-                     "a:9:4: error: 4 [B103]\n"
-                     "a:9:30: error: 2 [B103]\n"
-                     "a:10:2: error: 1 [B103]\n"
-                     "b:1:1: error: 0 [B103]\n");
+    ck_assert_str_eq(dump(), "a: error: 5 [B103]\n"
+                             "a:9:4: error: 3 [B103]\n"
+                             "a:9:4: error: 4 [B103]\n"
+                             "a:9:30: error: 2 [B103]\n"
+                             "a:10:2: error: 1 [B103]\n"
+                             "b:1:1: error: 0 [B103]\n");
     arena_release(&arena);
 }
 END_TEST
@@ -145,7 +142,7 @@ START_TEST(clips_long_lines_around_the_column)
 {
     enum { LENGTH = 100000 };
     static char source[LENGTH + 1];
-    static const uint32_t columns[] = { 1, 2, 59, 89, 90, 91, 92, 101, 5000, LENGTH - 1, LENGTH };
+    static const uint32_t columns[] = {1, 2, 59, 89, 90, 91, 92, 101, 5000, LENGTH - 1, LENGTH};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         memset(source, '.', LENGTH);
         source[columns[i] - 1] = '#';
@@ -162,18 +159,21 @@ END_TEST
 START_TEST(caret_counts_characters)
 {
     init();
-    diag_push(&diag, DIAG_B103, place("a", 1, 8, "\t\"gr\xc3\xb6\xc3\x9f" "e\""), NULL, "here");
-    ck_assert_str_eq(dump(),
-                     "a:1:8: error: here [B103]\n"
-                     "     \"gr\xc3\xb6\xc3\x9f" "e\"\n"
-                     "           ^\n");
+    diag_push(&diag, DIAG_B103,
+              place("a", 1, 8,
+                    "\t\"gr\xc3\xb6\xc3\x9f"
+                    "e\""),
+              NULL, "here");
+    ck_assert_str_eq(dump(), "a:1:8: error: here [B103]\n"
+                             "     \"gr\xc3\xb6\xc3\x9f"
+                             "e\"\n"
+                             "           ^\n");
     arena_release(&arena);
     /* A column behind the end of its line, and bytes that are no UTF-8, stay inside the line. */
     init();
     diag_push(&diag, DIAG_B103, place("a", 1, 900, "short\x80\x80"), NULL, "here");
-    ck_assert_str_eq(dump() + strlen("a:1:900: error: here [B103]\n"),
-                     "    short\x80\x80\n"
-                     "         ^\n");
+    ck_assert_str_eq(dump() + strlen("a:1:900: error: here [B103]\n"), "    short\x80\x80\n"
+                                                                       "         ^\n");
     arena_release(&arena);
 }
 END_TEST

@@ -21,12 +21,12 @@ START_TEST(pops_ascend_and_lose_nothing)
     arena_init(&arena);
     heap_init(&heap, &arena, 0);
     random_init(&random, 4);
-    bool seen[COUNT] = { false };
+    bool seen[COUNT] = {false};
     for (uint32_t i = 0; i < COUNT; i++) {
         const uint64_t key = random_pop_below(&random, 50);
-        heap_push(&heap, (struct heap_entry){ .key = key, .tie = i * 7919u % COUNT, .value = i });
+        heap_push(&heap, (struct heap_entry){.key = key, .tie = i * 7919u % COUNT, .value = i});
     }
-    struct heap_entry previous = { 0, 0, 0 }, entry;
+    struct heap_entry previous = {0, 0, 0}, entry;
     for (uint32_t i = 0; i < COUNT; i++) {
         ck_assert_uint_eq(heap.count, COUNT - i);
         const struct heap_entry first = *heap_find_first(&heap);
@@ -55,8 +55,8 @@ START_TEST(pushes_between_pops)
     uint64_t now = 0;
     for (uint32_t i = 0; i < 20000; i++) {
         /* As a simulator does: never push into the past, so pops never go back. */
-        heap_push(&heap, (struct heap_entry){ .key = now + random_pop_below(&random, 100),
-                                              .tie = i, .value = i });
+        heap_push(&heap, (struct heap_entry){
+                             .key = now + random_pop_below(&random, 100), .tie = i, .value = i});
         struct heap_entry entry;
         if (random_pop_below(&random, 3) > 0 && heap_pop(&heap, &entry)) {
             ck_assert_uint_ge(entry.key, now);
@@ -70,9 +70,9 @@ END_TEST
 START_TEST(order_ignores_order_of_pushes)
 {
     static const struct heap_entry entries[] = {
-        { UINT64_MAX, 0, 1 }, { 0, 5, 2 }, { 0, 4, 3 }, { 7, UINT64_MAX, 4 }, { 7, 0, 5 },
+        {UINT64_MAX, 0, 1}, {0, 5, 2}, {0, 4, 3}, {7, UINT64_MAX, 4}, {7, 0, 5},
     };
-    static const uint32_t expected[] = { 3, 2, 5, 4, 1 };
+    static const uint32_t expected[] = {3, 2, 5, 4, 1};
     for (uint32_t start = 0; start < 5; start++) {
         for (uint32_t stride = 1; stride < 5; stride++) {
             struct arena arena;

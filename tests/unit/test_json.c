@@ -6,14 +6,27 @@
 
 #include "tests/unit/json_text.h"
 
-/* --- accepted and refused texts ---------------------------------------------------------------------- */
+/* --- accepted and refused texts -------------------------------------------------------------- */
 
 START_TEST(accepts)
 {
     static const char *const texts[] = {
-        "0", "-0", "12.5e+3", "1E-2", "\"\"", "null", " true ", "\n\t[ ]\r\n", "{}", "[[],{}]",
-        "{\"a\":{\"a\":1},\"b\":[{\"a\":2},{\"a\":3}]}", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"",
-        "\"\\ud83d\\ude00 \xf0\x9f\x98\x80\"", "\xef\xbb\xbf[1]", "{\"\":1}", "1e-999",
+        "0",
+        "-0",
+        "12.5e+3",
+        "1E-2",
+        "\"\"",
+        "null",
+        " true ",
+        "\n\t[ ]\r\n",
+        "{}",
+        "[[],{}]",
+        "{\"a\":{\"a\":1},\"b\":[{\"a\":2},{\"a\":3}]}",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"",
+        "\"\\ud83d\\ude00 \xf0\x9f\x98\x80\"",
+        "\xef\xbb\xbf[1]",
+        "{\"\":1}",
+        "1e-999",
         "[1,2,[3,[4,[5]]],\"]\",\"}\"]",
         "0.12345678901234567890123456789012345678901234567890123456789",
     };
@@ -29,61 +42,62 @@ struct refusal {
     const char *text;
     enum diag_code code;
     uint32_t line, column;
-    const char *part;       /* of the message */
+    const char *part; /* of the message */
 };
 
 static const struct refusal refusals[] = {
-    { "", DIAG_B103, 1, 1, "ends where a value" },
-    { "  ", DIAG_B103, 1, 3, "ends where a value" },
-    { "[1,2", DIAG_B103, 1, 5, "']' is expected" },
-    { "{\"a\":1\n\"b\":2}", DIAG_B103, 2, 1, "'}' is expected" },
-    { "{\"a\" 1}", DIAG_B103, 1, 6, "colon" },
-    { "{a:1}", DIAG_B103, 1, 2, "key is expected" },
-    { "{\"a\":1,}", DIAG_B103, 1, 8, "closes where a key" },
-    { "[1,]", DIAG_B103, 1, 4, "closes where a value" },
-    { "[,1]", DIAG_B103, 1, 2, "value is expected" },
-    { "[1}", DIAG_B103, 1, 3, "']' is expected" },
-    { "{\"a\":1]", DIAG_B103, 1, 7, "'}' is expected" },
-    { "{\"a\":}", DIAG_B103, 1, 6, "closes where a value" },
-    { "1 2", DIAG_B103, 1, 3, "follows" },
-    { "{} {}", DIAG_B103, 1, 4, "follows" },
-    { "nul", DIAG_B103, 1, 1, "value is expected" },
-    { "truee", DIAG_B103, 1, 5, "follows" },
-    { "// c\n1", DIAG_B103, 1, 1, "value is expected" },
-    { "'a'", DIAG_B103, 1, 1, "value is expected" },
-    { "01", DIAG_B103, 1, 1, "starts with 0" },
-    { "-", DIAG_B103, 1, 1, "minus" },
-    { "+1", DIAG_B103, 1, 1, "value is expected" },
-    { "1.", DIAG_B103, 1, 1, "decimal point" },
-    { ".5", DIAG_B103, 1, 1, "value is expected" },
-    { "[1e]", DIAG_B103, 1, 2, "exponent" },
-    { "0x10", DIAG_B103, 1, 2, "follows" },
-    { "1e999", DIAG_B103, 1, 1, "1e999 is no finite number" },
-    { "-1E+400", DIAG_B103, 1, 1, "no finite" },
-    { "[NaN]", DIAG_B103, 1, 2, "NaN is no finite" },
-    { "-Infinity", DIAG_B103, 1, 1, "-Infinity is no finite" },
-    { "Infinity", DIAG_B103, 1, 1, "Infinity is no finite" },
-    { "1000000000000000000000000000000000000000000000000000000000000000", DIAG_B103, 1, 1, "62 char" },
-    { "[\"abc", DIAG_B103, 1, 2, "does not end" },
-    { "[\"abc\n\"]", DIAG_B103, 1, 2, "does not end" },
-    { "\"a\tb\"", DIAG_B103, 1, 3, "control character" },
-    { "\"a\\x\"", DIAG_B103, 1, 3, "unknown escape" },
-    { "\"a\\", DIAG_B103, 1, 3, "unknown escape" },
-    { "\"\\u12g4\"", DIAG_B103, 1, 2, "four hexadecimal" },
-    { "\"\\u12", DIAG_B103, 1, 2, "four hexadecimal" },
-    { "\"\\u0000\"", DIAG_B103, 1, 2, "NUL" },
-    { "\"\\ud800\"", DIAG_B103, 1, 2, "surrogate" },
-    { "\"\\udc00\\ud800\"", DIAG_B103, 1, 2, "surrogate" },
-    { "\"\\ud800\\u0041\"", DIAG_B103, 1, 2, "surrogate" },
-    { "\"\xc3\xb6\xff\"", DIAG_B103, 1, 3, "not UTF-8" },
-    { "\"\xc0\xaf\"", DIAG_B103, 1, 2, "not UTF-8" },       /* overlong */
-    { "\"\xed\xa0\x80\"", DIAG_B103, 1, 2, "not UTF-8" },   /* a surrogate */
-    { "\"\xf4\x90\x80\x80\"", DIAG_B103, 1, 2, "not UTF-8" }, /* above U+10FFFF */
-    { "\"\xe2\x82\"", DIAG_B103, 1, 2, "not UTF-8" },
-    { "\xff", DIAG_B103, 1, 1, "value is expected" },
-    { "{\"a\":1,\n \"b\":2, \"a\":3}", DIAG_B104, 2, 9, "'a' appears twice" },
-    { "[{\"k\":[{\"x\":1,\"\\u0078\":2}]}]", DIAG_B104, 1, 15, "'x' appears twice" },
-    { "{\"a\\\"\":1,\"a\\\"\" : 2}", DIAG_B104, 1, 10, "appears twice" },
+    {"", DIAG_B103, 1, 1, "ends where a value"},
+    {"  ", DIAG_B103, 1, 3, "ends where a value"},
+    {"[1,2", DIAG_B103, 1, 5, "']' is expected"},
+    {"{\"a\":1\n\"b\":2}", DIAG_B103, 2, 1, "'}' is expected"},
+    {"{\"a\" 1}", DIAG_B103, 1, 6, "colon"},
+    {"{a:1}", DIAG_B103, 1, 2, "key is expected"},
+    {"{\"a\":1,}", DIAG_B103, 1, 8, "closes where a key"},
+    {"[1,]", DIAG_B103, 1, 4, "closes where a value"},
+    {"[,1]", DIAG_B103, 1, 2, "value is expected"},
+    {"[1}", DIAG_B103, 1, 3, "']' is expected"},
+    {"{\"a\":1]", DIAG_B103, 1, 7, "'}' is expected"},
+    {"{\"a\":}", DIAG_B103, 1, 6, "closes where a value"},
+    {"1 2", DIAG_B103, 1, 3, "follows"},
+    {"{} {}", DIAG_B103, 1, 4, "follows"},
+    {"nul", DIAG_B103, 1, 1, "value is expected"},
+    {"truee", DIAG_B103, 1, 5, "follows"},
+    {"// c\n1", DIAG_B103, 1, 1, "value is expected"},
+    {"'a'", DIAG_B103, 1, 1, "value is expected"},
+    {"01", DIAG_B103, 1, 1, "starts with 0"},
+    {"-", DIAG_B103, 1, 1, "minus"},
+    {"+1", DIAG_B103, 1, 1, "value is expected"},
+    {"1.", DIAG_B103, 1, 1, "decimal point"},
+    {".5", DIAG_B103, 1, 1, "value is expected"},
+    {"[1e]", DIAG_B103, 1, 2, "exponent"},
+    {"0x10", DIAG_B103, 1, 2, "follows"},
+    {"1e999", DIAG_B103, 1, 1, "1e999 is no finite number"},
+    {"-1E+400", DIAG_B103, 1, 1, "no finite"},
+    {"[NaN]", DIAG_B103, 1, 2, "NaN is no finite"},
+    {"-Infinity", DIAG_B103, 1, 1, "-Infinity is no finite"},
+    {"Infinity", DIAG_B103, 1, 1, "Infinity is no finite"},
+    {"1000000000000000000000000000000000000000000000000000000000000000", DIAG_B103, 1, 1,
+     "62 char"},
+    {"[\"abc", DIAG_B103, 1, 2, "does not end"},
+    {"[\"abc\n\"]", DIAG_B103, 1, 2, "does not end"},
+    {"\"a\tb\"", DIAG_B103, 1, 3, "control character"},
+    {"\"a\\x\"", DIAG_B103, 1, 3, "unknown escape"},
+    {"\"a\\", DIAG_B103, 1, 3, "unknown escape"},
+    {"\"\\u12g4\"", DIAG_B103, 1, 2, "four hexadecimal"},
+    {"\"\\u12", DIAG_B103, 1, 2, "four hexadecimal"},
+    {"\"\\u0000\"", DIAG_B103, 1, 2, "NUL"},
+    {"\"\\ud800\"", DIAG_B103, 1, 2, "surrogate"},
+    {"\"\\udc00\\ud800\"", DIAG_B103, 1, 2, "surrogate"},
+    {"\"\\ud800\\u0041\"", DIAG_B103, 1, 2, "surrogate"},
+    {"\"\xc3\xb6\xff\"", DIAG_B103, 1, 3, "not UTF-8"},
+    {"\"\xc0\xaf\"", DIAG_B103, 1, 2, "not UTF-8"},         /* overlong */
+    {"\"\xed\xa0\x80\"", DIAG_B103, 1, 2, "not UTF-8"},     /* a surrogate */
+    {"\"\xf4\x90\x80\x80\"", DIAG_B103, 1, 2, "not UTF-8"}, /* above U+10FFFF */
+    {"\"\xe2\x82\"", DIAG_B103, 1, 2, "not UTF-8"},
+    {"\xff", DIAG_B103, 1, 1, "value is expected"},
+    {"{\"a\":1,\n \"b\":2, \"a\":3}", DIAG_B104, 2, 9, "'a' appears twice"},
+    {"[{\"k\":[{\"x\":1,\"\\u0078\":2}]}]", DIAG_B104, 1, 15, "'x' appears twice"},
+    {"{\"a\\\"\":1,\"a\\\"\" : 2}", DIAG_B104, 1, 10, "appears twice"},
 };
 
 START_TEST(refuses)
@@ -93,9 +107,9 @@ START_TEST(refuses)
         ck_assert_msg(!open_text(row->text, false), "accepted: %s", row->text);
         ck_assert_uint_eq(diag.count, 1);
         const struct diag_entry *entry = &diag.entries[0];
-        ck_assert_msg(entry->code == row->code && entry->place.line == row->line
-                          && entry->place.column == row->column
-                          && strstr(entry->message, row->part) != NULL,
+        ck_assert_msg(entry->code == row->code && entry->place.line == row->line &&
+                          entry->place.column == row->column &&
+                          strstr(entry->message, row->part) != NULL,
                       "%s\n%s", row->text, messages());
         arena_release(&arena);
     }
@@ -117,7 +131,8 @@ END_TEST
 
 START_TEST(every_prefix_of_a_text_is_refused)
 {
-    static const char text[] = "{\"a\": [1.5e3, -2, \"x\\u00e9\\n\", true, null], \"b\": {\"c\": false}}";
+    static const char text[] =
+        "{\"a\": [1.5e3, -2, \"x\\u00e9\\n\", true, null], \"b\": {\"c\": false}}";
     for (size_t length = 0; length < sizeof text - 1; length++) {
         arena_init(&arena);
         diag_init(&diag, &arena);
@@ -151,7 +166,8 @@ END_TEST
 
 START_TEST(lenient_takes_numbers_without_value_as_null)
 {
-    static const char text[] = "{\"a\": NaN, \"b\": [Infinity, -Infinity, 1e999, -1e-999, 7], \"c\": 5}";
+    static const char text[] =
+        "{\"a\": NaN, \"b\": [Infinity, -Infinity, 1e999, -1e-999, 7], \"c\": 5}";
     ck_assert(open_text(text, true));
     const struct json_value object = json_root(document);
     ck_assert(json_is_null(json_find(object, "a")) && !json_is_absent(json_find(object, "a")));
@@ -226,31 +242,38 @@ START_TEST(size_and_values_are_limited)
 }
 END_TEST
 
-/* --- looking ----------------------------------------------------------------------------------------- */
+/* --- looking --------------------------------------------------------------------------------- */
 
 START_TEST(places_and_pointers)
 {
-    static const char text[] =
-        "{\n"
-        "  \"a\": [10, \"two\", {\"x/y~z\": true}],\n"
-        "\t\"gr\xc3\xb6\xc3\x9f" "e\" : {\"\": -1.5}\n"
-        "}\n";
+    static const char text[] = "{\n"
+                               "  \"a\": [10, \"two\", {\"x/y~z\": true}],\n"
+                               "\t\"gr\xc3\xb6\xc3\x9f"
+                               "e\" : {\"\": -1.5}\n"
+                               "}\n";
     const struct json_value object = root(text);
     const struct json_value array = json_find(object, "a");
-    const struct json_value size = json_find(object, "gr\xc3\xb6\xc3\x9f" "e");
+    const struct json_value size = json_find(object, "gr\xc3\xb6\xc3\x9f"
+                                                     "e");
     const struct {
         struct json_value value;
         uint32_t line, column;
         const char *pointer, *text;
     } rows[] = {
-        { object, 1, 1, "", text },
-        { array, 2, 8, "/a", "[10, \"two\", {\"x/y~z\": true}]" },
-        { json_find_index(array, 0), 2, 9, "/a/0", "10" },
-        { json_find_index(array, 1), 2, 13, "/a/1", "\"two\"" },
-        { json_find_index(array, 2), 2, 20, "/a/2", "{\"x/y~z\": true}" },
-        { json_find(json_find_index(array, 2), "x/y~z"), 2, 30, "/a/2/x~1y~0z", "true" },
-        { size, 3, 12, "/gr\xc3\xb6\xc3\x9f" "e", "{\"\": -1.5}" },
-        { json_find(size, ""), 3, 17, "/gr\xc3\xb6\xc3\x9f" "e/", "-1.5" },
+        {object, 1, 1, "", text},
+        {array, 2, 8, "/a", "[10, \"two\", {\"x/y~z\": true}]"},
+        {json_find_index(array, 0), 2, 9, "/a/0", "10"},
+        {json_find_index(array, 1), 2, 13, "/a/1", "\"two\""},
+        {json_find_index(array, 2), 2, 20, "/a/2", "{\"x/y~z\": true}"},
+        {json_find(json_find_index(array, 2), "x/y~z"), 2, 30, "/a/2/x~1y~0z", "true"},
+        {size, 3, 12,
+         "/gr\xc3\xb6\xc3\x9f"
+         "e",
+         "{\"\": -1.5}"},
+        {json_find(size, ""), 3, 17,
+         "/gr\xc3\xb6\xc3\x9f"
+         "e/",
+         "-1.5"},
     };
     for (size_t i = sizeof rows / sizeof rows[0]; i-- > 0;) {
         const struct diag_place place = json_place(rows[i].value);
@@ -264,7 +287,8 @@ START_TEST(places_and_pointers)
     ck_assert_str_eq(json_place(array).source_line, "  \"a\": [10, \"two\", {\"x/y~z\": true}],");
     const struct diag_place kept = json_place(size);
     json_close(document);
-    ck_assert_str_eq(kept.source_line, "\t\"gr\xc3\xb6\xc3\x9f" "e\" : {\"\": -1.5}");
+    ck_assert_str_eq(kept.source_line, "\t\"gr\xc3\xb6\xc3\x9f"
+                                       "e\" : {\"\": -1.5}");
     arena_release(&arena);
 }
 END_TEST
@@ -292,7 +316,7 @@ START_TEST(children_by_index)
 }
 END_TEST
 
-/* --- files ------------------------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 START_TEST(opens_files)
 {

@@ -13,31 +13,33 @@ START_TEST(whole_numbers_are_exact_or_refused)
         bool whole;
         uint64_t value;
     } rows[] = {
-        { "0", true, 0 },
-        { "-0", true, 0 },
-        { "0e99", true, 0 },
-        { "0.000", true, 0 },
-        { "7", true, 7 },
-        { "-7", false, 0 },
-        { "9007199254740993", true, 9007199254740993u },
-        { "18446744073709551615", true, UINT64_MAX },
-        { "18446744073709551616", false, 0 },
-        { "18446744073709551615.0", true, UINT64_MAX },
-        { "1844674407370955161.5e1", true, UINT64_MAX },
-        { "1.8446744073709551615e19", true, UINT64_MAX },
-        { "1.8446744073709551616e19", false, 0 },
-        { "1e19", true, 10000000000000000000u },
-        { "1e20", false, 0 },
-        { "4503599627370496.4", false, 0 },     /* its double is whole */
-        { "1.5", false, 0 },
-        { "1.5e1", true, 15 },
-        { "120e-1", true, 12 },
-        { "12e-1", false, 0 },
-        { "1200.00e-2", true, 12 },
-        { "100020000.0", true, 100020000 },
-        { "1e-400", false, 0 },
-        { "\"7\"", false, 0 },
-        { "null", false, 0 },
+        {"0", true, 0},
+        {"-0", true, 0},
+        {"0e99", true, 0},
+        {"0.000", true, 0},
+        {"7", true, 7},
+        {"-7", false, 0},
+        {"9007199254740993", true, 9007199254740993u},
+        {"18446744073709551615", true, UINT64_MAX},
+        {"18446744073709551616", false, 0},
+        {"18446744073709551615.0", true, UINT64_MAX},
+        {"1844674407370955161.5e1", true, UINT64_MAX},
+        {"1.8446744073709551615e19", true, UINT64_MAX},
+        {"1.8446744073709551616e19", false, 0},
+        {"1e19", true, 10000000000000000000u},
+        {"1e20", false, 0},
+        {"4503599627370496.4", false, 0}, /* its double is whole */
+        {"1.5", false, 0},
+        {"1.5e1", true, 15},
+        {"120e-1", true, 12},
+        {"12e-1", false, 0},
+        {"1200.00e-2", true, 12},
+        {"100020000.0", true, 100020000},
+        {"1e-400", false, 0},
+        {"1.5e-99999999999999999999", false, 0},
+        {"0.0e99999999999999999999", true, 0},
+        {"\"7\"", false, 0},
+        {"null", false, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t value = 42;
@@ -49,12 +51,13 @@ START_TEST(whole_numbers_are_exact_or_refused)
 }
 END_TEST
 
-static const char *const choices[] = { "ring", "tree", "direct", NULL };
+static const char *const choices[] = {"ring", "tree", "direct", NULL};
 
 START_TEST(reads)
 {
-    const struct json_value object = root(
-        "{\"u\": 7, \"d\": -2.5, \"t\": true, \"s\": \"\\u00e9\", \"q\": \"2.5 us\", \"c\": \"tree\", \"n\": null}");
+    const struct json_value object =
+        root("{\"u\": 7, \"d\": -2.5, \"t\": true, \"s\": \"\\u00e9\", \"q\": \"2.5 us\", \"c\": "
+             "\"tree\", \"n\": null}");
     uint32_t u = 0;
     uint64_t wide = 0;
     double d = 0;
@@ -67,7 +70,7 @@ START_TEST(reads)
     ck_assert(json_read_string(object, "s", &arena, &s, &diag));
     ck_assert(json_read_quantity(object, "q", UNIT_SECONDS, &d, &diag) && d == 2.5e-6);
     ck_assert(json_read_choice(object, "c", choices, &u, &diag) && u == 1);
-    static const char *const left_out[] = { "n", "none" };
+    static const char *const left_out[] = {"n", "none"};
     for (size_t i = 0; i < 2; i++) {
         const char *key = left_out[i];
         const char *word = NULL;
@@ -80,18 +83,19 @@ START_TEST(reads)
     }
     ck_assert_uint_eq(diag.count, 0);
     json_close(document);
-    ck_assert_str_eq(s, "\xc3\xa9");    /* a copy */
+    ck_assert_str_eq(s, "\xc3\xa9"); /* a copy */
     arena_release(&arena);
 }
 END_TEST
 
 START_TEST(each_fault_is_said)
 {
-    const struct json_value object = root(
-        "{\"u\": 7, \"s\": \"abc\", \"n\": null, \"f\": 1.5, \"q\": 80, \"w\": \"80 GB/s\", \"c\": \"rign\","
-        " \"o\": {\"k\": []}}");
+    const struct json_value object = root("{\"u\": 7, \"s\": \"abc\", \"n\": null, \"f\": 1.5, "
+                                          "\"q\": 80, \"w\": \"80 GB/s\", \"c\": \"rign\","
+                                          " \"o\": {\"k\": []}}");
     const char *const expected =
-        "t.json:1:1: error: the document lacks the key 'none': it must be a whole number from 1 to 8 [B106]\n"
+        "t.json:1:1: error: the document lacks the key 'none': it must be a whole number from 1 to "
+        "8 [B106]\n"
         "t.json:1:7: error: /u is 7, but must be a whole number from 1 to 6 [B108]\n"
         "t.json:1:15: error: /s is \"abc\", but must be a whole number, at least 0 [B107]\n"
         "t.json:1:15: error: /s is \"abc\", but must be a number from 0 to 0.5 [B107]\n"
@@ -137,9 +141,11 @@ END_TEST
 
 START_TEST(long_values_are_shortened)
 {
-    const struct json_value object = root(
-        "{\"s\": \"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
-        "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\"}");
+    const struct json_value object = root("{\"s\": "
+                                          "\"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3"
+                                          "\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+                                          "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+                                          "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\"}");
     uint32_t u;
     ck_assert(!json_read_u32(object, "s", 0, 1, &u, &diag));
     ck_assert_ptr_nonnull(strstr(diag.entries[0].message, "\xc3\xa4\xc3\xa4..., but"));
@@ -149,7 +155,7 @@ END_TEST
 
 START_TEST(unknown_keys_are_refused)
 {
-    static const char *const keys[] = { "name", "degree", NULL };
+    static const char *const keys[] = {"name", "degree", NULL};
     const struct json_value object = root("{\"name\": 1,\n \"degre\": 2, \"zzz\": 3}");
     ck_assert(!json_check_keys(object, keys, &diag));
     ck_assert_str_eq(messages(),

@@ -45,22 +45,21 @@ START_TEST(writes)
     text_init(&text, &arena);
     json_writer_init(&writer, &text, false);
     write_sample(&writer);
-    ck_assert_str_eq(text.bytes,
-                     "{\n"
-                     "  \"s\": \"a\\\"b\\\\c\\n\\u0001\xc3\xa9\xef\xbf\xbd\",\n"
-                     "  \"empty\": [],\n"
-                     "  \"list\": [\n"
-                     "    18446744073709551615,\n"
-                     "    null,\n"
-                     "    {},\n"
-                     "    [1]\n"
-                     "  ],\n"
-                     "  \"d\": 0.1,\n"
-                     "  \"u\": 0,\n"
-                     "  \"b\": false,\n"
-                     "  \"none\": null,\n"
-                     "  \"q\": \"1 GiB\"\n"
-                     "}");
+    ck_assert_str_eq(text.bytes, "{\n"
+                                 "  \"s\": \"a\\\"b\\\\c\\n\\u0001\xc3\xa9\xef\xbf\xbd\",\n"
+                                 "  \"empty\": [],\n"
+                                 "  \"list\": [\n"
+                                 "    18446744073709551615,\n"
+                                 "    null,\n"
+                                 "    {},\n"
+                                 "    [1]\n"
+                                 "  ],\n"
+                                 "  \"d\": 0.1,\n"
+                                 "  \"u\": 0,\n"
+                                 "  \"b\": false,\n"
+                                 "  \"none\": null,\n"
+                                 "  \"q\": \"1 GiB\"\n"
+                                 "}");
     arena_release(&arena);
 }
 END_TEST
@@ -71,9 +70,16 @@ START_TEST(doubles_round_trip_shortest)
         double value;
         const char *text;
     } rows[] = {
-        { 0, "0" }, { 1, "1" }, { -2.5, "-2.5" }, { 0.1, "0.1" }, { 1.0 / 3, "0.3333333333333333" },
-        { 0.1 + 0.2, "0.30000000000000004" }, { 1e22, "1e+22" }, { 123456789, "123456789" },
-        { 5e-324, "4.94065645841247e-324" }, { 0.3, "0.3" },
+        {0, "0"},
+        {1, "1"},
+        {-2.5, "-2.5"},
+        {0.1, "0.1"},
+        {1.0 / 3, "0.3333333333333333"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1e22, "1e+22"},
+        {123456789, "123456789"},
+        {5e-324, "4.94065645841247e-324"},
+        {0.3, "0.3"},
     };
     struct random random;
     random_init(&random, 3);

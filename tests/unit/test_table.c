@@ -22,41 +22,39 @@ static void init(const char *const *headings)
 
 START_TEST(columns_align)
 {
-    init((const char *const[]){ "name", ">bytes", "note", NULL });
+    init((const char *const[]){"name", ">bytes", "note", NULL});
     table_push(&table, "%s", "weights");
     table_push(&table, "%d", 7);
     table_push(&table, "kept");
     table_push(&table, "a");
     table_push(&table, "%u", 123456u);
     table_push(&table, "%s", "");
-    ck_assert_str_eq(dump(),
-                     "name      bytes  note\n"
-                     "---------------------\n"
-                     "weights       7  kept\n"
-                     "a        123456\n");
+    ck_assert_str_eq(dump(), "name      bytes  note\n"
+                             "---------------------\n"
+                             "weights       7  kept\n"
+                             "a        123456\n");
     arena_release(&arena);
 }
 END_TEST
 
 START_TEST(widths_count_characters)
 {
-    init((const char *const[]){ "µs", "x", NULL });
+    init((const char *const[]){"µs", "x", NULL});
     table_push(&table, "größe");
     table_push(&table, "1");
     table_push(&table, "grosse");
     table_push(&table, "2");
-    ck_assert_str_eq(dump(),
-                     "µs      x\n"
-                     "---------\n"
-                     "größe   1\n"
-                     "grosse  2\n");
+    ck_assert_str_eq(dump(), "µs      x\n"
+                             "---------\n"
+                             "größe   1\n"
+                             "grosse  2\n");
     arena_release(&arena);
 }
 END_TEST
 
 START_TEST(started_row_and_no_row)
 {
-    init((const char *const[]){ ">p", "q", NULL });
+    init((const char *const[]){">p", "q", NULL});
     ck_assert_str_eq(dump(), "p  q\n----\n");
     table_push(&table, "1");
     ck_assert_str_eq(dump(), "p  q\n----\n1\n");
@@ -66,7 +64,7 @@ END_TEST
 
 START_TEST(many_rows)
 {
-    init((const char *const[]){ ">i", ">square", NULL });
+    init((const char *const[]){">i", ">square", NULL});
     for (int i = 0; i < 1000; i++) {
         table_push(&table, "%d", i);
         table_push(&table, "%d", i * i);
@@ -79,7 +77,7 @@ START_TEST(many_rows)
         for (int column = 0; column < 12; column++) {
             ck_assert(row < 0 || line[column] == expected[column]);
         }
-        line += 12;     /* every line is as wide: no column moved */
+        line += 12; /* every line is as wide: no column moved */
         ck_assert_int_eq(line[-1], '\n');
     }
     ck_assert_int_eq(*line, '\0');

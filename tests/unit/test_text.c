@@ -62,15 +62,26 @@ END_TEST
 
 START_TEST(nearest_word)
 {
-    static const char *const words[] = { "degree", "bandwidth", "latency", "name", "kind", "same" };
+    static const char *const words[] = {"degree", "bandwidth", "latency", "name", "kind", "same"};
     static const struct {
         const char *word, *nearest;
     } rows[] = {
-        { "degree", "degree" },     { "degre", "degree" },      { "degreee", "degree" },
-        { "dgeree", "degree" },     { "bandwith", "bandwidth" }, { "bamdwitdh", "bandwidth" },
-        { "latencies", "latency" }, { "ame", "name" },          { "fame", "name" },
-        { "sane", "same" },         { "kimd", "kind" },         { "kxnx", NULL }, { "knid", "kind" },
-        { "", NULL },               { "d", NULL },              { "completely-else", NULL },
+        {"degree", "degree"},
+        {"degre", "degree"},
+        {"degreee", "degree"},
+        {"dgeree", "degree"},
+        {"bandwith", "bandwidth"},
+        {"bamdwitdh", "bandwidth"},
+        {"latencies", "latency"},
+        {"ame", "name"},
+        {"fame", "name"},
+        {"sane", "same"},
+        {"kimd", "kind"},
+        {"kxnx", NULL},
+        {"knid", "kind"},
+        {"", NULL},
+        {"d", NULL},
+        {"completely-else", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *found = text_find_nearest(rows[i].word, words, 6);
@@ -79,7 +90,7 @@ START_TEST(nearest_word)
     char endless[500];
     memset(endless, 'n', sizeof endless - 1);
     endless[sizeof endless - 1] = '\0';
-    const char *const long_words[] = { endless, "name" };
+    const char *const long_words[] = {endless, "name"};
     ck_assert_ptr_null(text_find_nearest(endless, words, 6));
     ck_assert_str_eq(text_find_nearest("nane", long_words, 2), "name");
     ck_assert_ptr_null(text_find_nearest("nane", long_words, 0));
