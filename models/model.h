@@ -84,8 +84,8 @@ struct op {
     enum density_kind density;              /* of the domain; window width and routed share below */
     uint64_t window;                        /* DENSITY_WINDOW: keys per query */
     double routed_frac;                     /* DENSITY_ROUTED: top_k / experts */
-    double forward_bytes, backward_bytes;   /* OP_STREAM: traffic per element of the output's or input's larger one
-                                             * (2-byte activations; hardware source cited where it is set) */
+    double forward_bytes, backward_bytes;   /* OP_STREAM, OP_LOOKUP: traffic per element (point and copy) of the output's
+                                             * or input's larger one (2-byte activations; source cited where it is set) */
     bool joined;                            /* one kernel with the op before it (Q with K and V) */
 };
 

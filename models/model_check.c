@@ -96,6 +96,11 @@ static bool check_operands(const struct report *to, const struct op *op)
     return good;
 }
 
+static bool is_streaming(enum op_kind kind)
+{
+    return kind == OP_STREAM || kind == OP_LOOKUP;
+}
+
 static bool needs_weight(enum op_kind kind)
 {
     return kind == OP_CONTRACT || kind == OP_LOOKUP;
@@ -124,7 +129,7 @@ static bool check_op(const struct report *to, const struct op *op)
     if (op->density == DENSITY_WINDOW && op->window == 0) {
         return FAULT(to, "op '%s' has a window of 0 keys", op->name);
     }
-    if (op->kind == OP_STREAM && !(op->forward_bytes > 0.0 && op->backward_bytes > 0.0)) {
+    if (is_streaming(op->kind) && !(op->forward_bytes > 0.0 && op->backward_bytes > 0.0)) {
         return FAULT(to, "op '%s' streams %g and %g bytes per element, must be positive", op->name,
                      op->forward_bytes, op->backward_bytes);
     }
