@@ -65,9 +65,9 @@ double costmodel_message_s(struct costmodel *model, const struct work *work, con
     return choice.seconds;
 }
 
-static void piece(void *state, const struct work *work, uint32_t block, struct piece *out)
+static void piece(void *state, const struct work *work, uint32_t block, const struct piece *like, struct piece *out)
 {
-    costmodel_piece(state, work, block, out);
+    costmodel_piece(state, work, block, like, out);
 }
 
 static double message_s(void *state, const struct work *work, const struct work_message *message)
@@ -85,8 +85,20 @@ static double bound(void *state, const struct load *load)
     return costmodel_bound(state, load);
 }
 
+double costmodel_room_bytes(struct costmodel *model, const struct load *load, uint32_t stage)
+{
+    struct stage_estimate account;
+    costmodel_memory(model, load, costmodel_notes(model, load->stream), stage, &account);
+    return account.capacity_bytes - account.peak_bytes;
+}
+
+static double room_bytes(void *state, const struct load *load, uint32_t stage)
+{
+    return costmodel_room_bytes(state, load, stage);
+}
+
 void costmodel_estimator(struct costmodel *model, struct estimator *out)
 {
     *out = (struct estimator){.name = "cost model", .state = model, .piece = piece, .message_s = message_s,
-                              .combine = combine, .bound = bound};
+                              .combine = combine, .room_bytes = room_bytes, .bound = bound};
 }

@@ -23,12 +23,15 @@ void costmodel_estimator(struct costmodel *model, struct estimator *out);
 
 /* Seconds of one message of a work program, alone on an idle cluster. */
 double costmodel_message_s(struct costmodel *model, const struct work *work, const struct work_message *message);
-/* One block priced. */
-void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, struct piece *out);
+/* One block priced; like as in struct estimator. */
+void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, const struct piece *like,
+                     struct piece *out);
 void costmodel_combine(struct costmodel *model, const struct load *load, bool detail, struct arena *arena,
                        struct estimate *out);
 /* Never above what costmodel_combine gives for the same load: from paths already seen through this stream, and each
  * stage's own work. Cheap. */
 double costmodel_bound(struct costmodel *model, const struct load *load);
+/* Capacity minus peak of one stage. */
+double costmodel_room_bytes(struct costmodel *model, const struct load *load, uint32_t stage);
 
 #endif

@@ -152,14 +152,26 @@ static void add_sums(struct costmodel *model, const struct work *work, const str
     }
 }
 
-void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, struct piece *out)
+static bool same_lists(const struct work_block *a, const struct work_block *b)
+{
+    return a->forward.items == b->forward.items && a->forward.count == b->forward.count &&
+           a->backward.items == b->backward.items && a->backward.count == b->backward.count;
+}
+
+void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, const struct piece *like,
+                     struct piece *out)
 {
     const struct work_block *which = &work->blocks[block];
     double update_s[COST_COUNT] = {0.0};
-    memset(out, 0, sizeof *out);
+    if (like != NULL && same_lists(like->block, which)) {
+        *out = *like;
+        out->gather_s = out->sync_s = out->stale_s = 0.0;
+    } else {
+        memset(out, 0, sizeof *out);
+        out->forward_total_s = list_s(model, work, &which->forward, out->forward_s, NULL);
+        out->backward_total_s = list_s(model, work, &which->backward, out->backward_s, &out->weight_s);
+    }
     out->block = which;
-    out->forward_total_s = list_s(model, work, &which->forward, out->forward_s, NULL);
-    out->backward_total_s = list_s(model, work, &which->backward, out->backward_s, &out->weight_s);
     out->update_s = list_s(model, work, &which->update, update_s, NULL);
     add_sums(model, work, &which->gather, &out->gather_s, &out->stale_s);
     add_sums(model, work, &which->sync, &out->sync_s, &out->stale_s);

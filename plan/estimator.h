@@ -64,10 +64,13 @@ struct estimate {
 struct estimator {
     const char *name;
     void *state;
-    void (*piece)(void *state, const struct work *work, uint32_t block, struct piece *out);
+    /* like: a piece whose block may have the same forward and backward lists, whose times are then taken; or NULL. */
+    void (*piece)(void *state, const struct work *work, uint32_t block, const struct piece *like, struct piece *out);
     double (*message_s)(void *state, const struct work *work, const struct work_message *message);
     /* detail: fill out->stages from the arena; else allocates nothing that outlives the call. */
     void (*combine)(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out);
+    /* Capacity minus peak of one stage; depends on that stage's counts only. */
+    double (*room_bytes)(void *state, const struct load *load, uint32_t stage);
     /* Never above combine's step_s for the same load, and much cheaper. */
     double (*bound)(void *state, const struct load *load);
 };

@@ -98,6 +98,7 @@ struct policy {
     uint32_t order;                 /* policies apply in ascending order, then list order */
     const struct policy_field *fields;
     uint32_t field_count;
+    bool reconciles;        /* settles how copies of one tensor on several groups or replicas agree */
     /* Can it be meant at all: do its targets exist, does the runtime allow it? diag NULL: no message, no allocation.
      * NULL: always. */
     bool (*fits)(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
@@ -105,6 +106,11 @@ struct policy {
     /* NULL when this use can be costed for this plan, else why not (arena text naming the field): judges refuse by name. */
     const char *(*refuses)(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
                            struct arena *arena);
+    /* The index-th use that a search should try on a plan with that mesh and schedule; false: no more. Not using the
+     * policy is always tried. Such uses never shorten a block's forward or backward (a law): searches rely on it.
+     * NULL: only on demand. */
+    bool (*choose)(const struct problem *problem, const struct plan *plan, uint32_t index, struct arena *arena,
+                   struct policy_use *out);
     /* Applies the use to the work program. NULL: this policy can be stated but is never costed yet. */
     void (*rewrite)(const struct policy_use *use, struct work *work);
 };

@@ -1,5 +1,5 @@
-/* A work program from a problem with a plan: the sharding rule gives the blocks, policies rewrite them, lowering
- * turns weights into resident bytes with the messages of a step. */
+/* A work program from a problem with a plan: the sharding rule gives the blocks, policies rewrite them, lowering turns
+ * weights into resident bytes with the messages of a step. */
 #include "plan/work.h"
 
 #include <assert.h>
@@ -84,9 +84,8 @@ static uint32_t push_block(struct work_builder *builder, uint32_t part, enum wor
     return work->block_count++;
 }
 
-/* Parts that run once at the ends of the chain are always kept whole; middle layers have a second form when some are
- * recomputed. */
-static void push_blocks(struct work_builder *builder)
+/* Parts that run once at the ends of the chain are always kept whole; middle layers have their other forms too. */
+static void push_blocks(struct work_builder *builder, bool all_forms)
 {
     const struct model *model = builder->model;
     struct work *work = builder->work;
@@ -99,8 +98,9 @@ static void push_blocks(struct work_builder *builder)
         const uint32_t block = push_block(builder, part, KEEP_ALL);
         work->first_block = run == 0 ? block : work->first_block;
         work->last_block = run + 1 == model->run_count ? block : work->last_block;
-        if (middle && work->keep != KEEP_ALL && work->recompute_layers > 0) {
-            push_block(builder, part, work->keep);
+        if (middle && all_forms) {
+            push_block(builder, part, KEEP_SELECTIVE);
+            push_block(builder, part, KEEP_BOUNDARY);
         }
     }
 }
@@ -182,8 +182,7 @@ static void push_norm(struct work *work)
 
 /* --- policies ------------------------------------------------------------------------------------------ */
 
-/* Those that choose the form of layers come before the blocks are made, the others rewrite the made blocks; both in
- * ascending order of kind, then list order. */
+/* In ascending order of kind, then list order. */
 static void apply_policies(struct work *work)
 {
     const struct plan *plan = work->plan;
@@ -204,7 +203,8 @@ static void apply_policies(struct work *work)
     }
 }
 
-void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena, struct work *out)
+void work_start(const struct problem *problem, const struct plan *plan, bool all_forms, struct arena *arena,
+                struct work *out)
 {
     memset(out, 0, sizeof *out);
     out->problem = problem;
@@ -213,18 +213,42 @@ void work_build(const struct problem *problem, const struct plan *plan, struct a
     out->shape = (struct schedule_shape){
         .stages = plan_count_stages(plan), .chunks = plan->schedule.chunks,
         .micro_batches = plan_count_micro_batches(problem, plan)};
-    assert(out->shape.micro_batches > 0);
     struct shard_mesh mesh;
     shard_mesh_build(problem, plan, &mesh);
     struct work_builder builder = {
         .work = out, .problem = problem, .model = problem->model, .mesh = &mesh, .arena = arena};
-    apply_policies(out);
-    push_blocks(&builder);
-    apply_policies(out);
+    push_blocks(&builder, all_forms);
     start_part(&builder, problem->model->chain[0].part);
     push_stage_messages(&builder);
     push_norm(out);
+}
+
+/* Lists are shared with the started program: what is added later must not be written into its room. */
+static void seal(struct work_items *items)
+{
+    items->capacity = items->count;
+}
+
+void work_finish(const struct work *started, const struct plan *plan, struct arena *arena, struct work *out)
+{
+    *out = *started;
+    out->plan = plan;
+    out->shape.chunks = plan->schedule.chunks;
+    out->shape.micro_batches = plan_count_micro_batches(started->problem, plan);
+    assert(out->shape.micro_batches > 0);
+    for (uint32_t i = 0; i < out->block_count; i++) {
+        seal(&out->blocks[i].forward);
+        seal(&out->blocks[i].backward);
+    }
+    apply_policies(out);
     work_lower(out, arena);
+}
+
+void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena, struct work *out)
+{
+    struct work *started = ARENA_PUSH(arena, struct work, 1);
+    work_start(problem, plan, true, arena, started);
+    work_finish(started, plan, arena, out);
 }
 
 uint32_t work_find_block(const struct work *work, uint32_t part, enum work_keep keep)

@@ -137,6 +137,12 @@ struct work {
 /* Derives the program of a legal, costable plan (plan_check_costed holds; asserted). Layers per chunk are not looked at,
  * so one program serves every partition. All memory from the arena. */
 void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena, struct work *out);
+/* The same in two steps, for searches: what mesh and micro-batch say (policies, chunks not looked at; all_forms: layers
+ * in every way of keeping activations), then what policies and schedule make of it. A finished program shares the lists
+ * of the started one. */
+void work_start(const struct problem *problem, const struct plan *plan, bool all_forms, struct arena *arena,
+                struct work *out);
+void work_finish(const struct work *started, const struct plan *plan, struct arena *arena, struct work *out);
 /* Beliefs: finite, non-negative, groups in range, shards >= 1. */
 bool work_check(const struct work *work, struct diag *diag);
 void work_dump(const struct work *work, struct json_writer *out);

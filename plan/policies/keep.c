@@ -1,4 +1,7 @@
 /* What the backward pass needs is kept, made again, moved away or packed. */
+#include <string.h>
+
+#include "plan/plan.h"
 #include "plan/policy.h"
 #include "plan/work.h"
 
@@ -63,6 +66,23 @@ static void rewrite(const struct policy_use *use, struct work *work)
     work->recompute_layers = layers->present ? (uint32_t)layers->count : UINT32_MAX;
 }
 
+/* The attention core, then whole layers: one per chunk, two, up to all that the fullest chunk can have. */
+static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index, struct arena *arena,
+                   struct policy_use *out)
+{
+    (void)arena;
+    const uint32_t chunks = plan_count_stages(plan) * plan->schedule.chunks;
+    const uint32_t most = (plan_count_layers(problem->model) + chunks - 1) / chunks;
+    if (index > most)
+        return false;
+    memset(out, 0, sizeof *out);
+    out->kind = &policy_keep;
+    out->values[FIELD_WHAT] = (struct policy_value){.present = true, .word = WHAT_RECOMPUTE};
+    out->values[FIELD_GRANULARITY] = (struct policy_value){.present = true, .word = index == 0 ? 1 : 2};
+    out->values[FIELD_LAYERS] = (struct policy_value){.present = index > 0, .count = index};
+    return true;
+}
+
 const struct policy policy_keep = {
     .name = "keep",
     .summary = "activations or states kept, recomputed, offloaded, compressed",
@@ -70,5 +90,6 @@ const struct policy policy_keep = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .refuses = refuses,
+    .choose = choose,
     .rewrite = rewrite,
 };

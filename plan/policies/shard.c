@@ -156,6 +156,37 @@ static void rewrite(const struct policy_use *use, struct work *work)
     }
 }
 
+static bool cuts_data(const struct model *model, const struct dim *dim, uint32_t variant)
+{
+    for (uint32_t i = 0; i < dim->variants[variant].cut_count; i++) {
+        const uint32_t axis = model_find_axis(model, dim->variants[variant].cuts[i].axis);
+        if (axis != NO_INDEX && model->axes[axis].size == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The optimizer's states, those with gradients, those with parameters: over all ranks that have the same weights. */
+static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index, struct arena *arena,
+                   struct policy_use *out)
+{
+    const struct group *group = &plan->groups[0];
+    const char **over = ARENA_PUSH(arena, const char *, DIM_MAX);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < group->mesh_count; i++) {
+        const struct mesh_dim *mesh = &group->mesh[i];
+        if (mesh->degree > 1 && cuts_data(problem->model, mesh->dim, mesh->variant))
+            over[count++] = mesh->dim->name;
+    }
+    if (index > 2 || count == 0)
+        return false;
+    memset(out, 0, sizeof *out);
+    out->kind = &policy_shard;
+    out->values[FIELD_TENSORS] = (struct policy_value){.present = true, .words = states, .word_count = index + 1};
+    out->values[FIELD_OVER] = (struct policy_value){.present = true, .words = over, .word_count = count};
+    return true;
+}
+
 const struct policy policy_shard = {
     .name = "shard",
     .summary = "parameters, gradients, optimizer states spread over ranks",
@@ -164,5 +195,6 @@ const struct policy policy_shard = {
     .field_count = sizeof fields / sizeof fields[0],
     .fits = fits,
     .refuses = refuses,
+    .choose = choose,
     .rewrite = rewrite,
 };

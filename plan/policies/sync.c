@@ -72,6 +72,7 @@ const struct policy policy_sync = {
     .order = 30,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
+    .reconciles = true,
     .refuses = refuses,
     .rewrite = rewrite,
 };
