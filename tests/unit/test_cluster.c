@@ -1,40 +1,8 @@
-/* Clusters: what is read and refused, which way transfers take, what a dump reads back to. */
-#include "topologies/cluster.h"
-
+/* Clusters: what is read and refused, what a dump reads back to. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    arena_init(&arena);
-    diag_init(&diag, &arena);
-}
-
-static bool read_text(const char *text, struct cluster *out)
-{
-    struct json *document;
-    if (!json_open_text("t.json", text, strlen(text), false, &arena, &document, &diag)) {
-        return false;
-    }
-    const bool good = cluster_read_json(json_root(document), "t", &arena, out, &diag);
-    json_close(document);
-    return good;
-}
-
-static struct cluster read_good(const char *text)
-{
-    struct cluster cluster;
-    begin();
-    ck_assert_msg(read_text(text, &cluster), "%s: %s", text, diag.entries[0].message);
-    ck_assert(cluster_check(&cluster, &diag));
-    return cluster;
-}
+#include "tests/unit/cluster_text.h"
 
 static struct cluster read_zoo(const char *name)
 {
@@ -44,31 +12,6 @@ static struct cluster read_zoo(const char *name)
                   diag.entries[0].message);
     return cluster;
 }
-
-static struct path find(const struct cluster *cluster, uint32_t from, uint32_t to)
-{
-    struct path path;
-    ck_assert(cluster_find_path(cluster, from, to, &path));
-    for (uint32_t i = 0; i < path.hop_count; i++) {
-        ck_assert_uint_lt(path.hops[i].resource, cluster_count_resources(cluster));
-    }
-    return path;
-}
-
-static void expect_path(const struct cluster *cluster, uint32_t from, uint32_t to,
-                        const char *resources, double bandwidth_Bps, double latency_s)
-{
-    const struct path path = find(cluster, from, to);
-    struct text text;
-    text_init(&text, &arena);
-    for (uint32_t i = 0; i < path.hop_count; i++) {
-        text_push(&text, "%s%u", i == 0 ? "" : " ", path.hops[i].resource);
-    }
-    ck_assert_str_eq(text.bytes, resources);
-    ck_assert_double_eq(path.bandwidth_Bps, bandwidth_Bps);
-    ck_assert_double_eq_tol(path.latency_s, latency_s, 1e-15);
-}
-
 static const char *dump(const struct cluster *cluster)
 {
     struct text text;
@@ -78,20 +21,6 @@ static const char *dump(const struct cluster *cluster)
     cluster_dump(cluster, &writer);
     return text.bytes;
 }
-
-#define HEAD "{\"format\": \"shardplan/cluster/1\", \"name\": \"x\", "
-#define DEVICE "\"device\": \"H100\", "
-#define LEVEL(kind, degree, rate) \
-    "{\"name\": \"l\", \"kind\": \"" kind "\", \"degree\": " degree ", \"bandwidth\": \"" rate \
-    "\", \"latency\": \"1 us\"}"
-#define LEVELS(levels) HEAD DEVICE "\"levels\": [" levels "]}"
-#define AB "\"devices\": [{\"id\": \"a\", \"kind\": \"H100\"}, {\"id\": \"b\", \"kind\": \"H100\"}]"
-#define LINK(from, to, rate) \
-    "{\"from\": \"" from "\", \"to\": \"" to "\", \"bandwidth\": \"" rate \
-    "\", \"latency\": \"1 us\"}"
-#define GRAPH(devices, links) \
-    HEAD "\"devices\": [{\"id\": \"" devices "\", \"kind\": \"H100\"}], " \
-         "\"switches\": [{\"id\": \"s\"}], \"links\": [" links "]}"
 
 /* The two forms exactly as the contract of the command line prints them. */
 START_TEST(contract_examples_are_read)
@@ -219,109 +148,6 @@ START_TEST(built_cluster_is_checked)
 }
 END_TEST
 
-START_TEST(inner_and_outer_levels_have_ports_of_their_own)
-{
-    struct cluster cluster =
-        read_good(LEVELS(LEVEL("switch", "4", "400 GB/s") ", " LEVEL("switch", "3", "50 GB/s")));
-    ck_assert_uint_eq(cluster.device_count, 12);
-    ck_assert_uint_eq(cluster_count_domain(&cluster, 0), 4);
-    ck_assert_uint_eq(cluster_count_domain(&cluster, 1), 12);
-    ck_assert_uint_eq(cluster_find_level(&cluster, 0, 3), 0);
-    ck_assert_uint_eq(cluster_find_level(&cluster, 3, 4), 1);
-    ck_assert_uint_eq(cluster_count_resources(&cluster), 48);
-    expect_path(&cluster, 1, 2, "4 9", 400e9, 1e-6);
-    expect_path(&cluster, 1, 6, "6 27", 50e9, 1e-6);
-    ck_assert_uint_eq(find(&cluster, 1, 6).level, 1);
-    arena_release(&arena);
-}
-END_TEST
-
-/* Device d has 2 ports per peer: out 6d + 2k and in 6d + 2k + 1 for its k-th other domain. */
-START_TEST(fullmesh_splits_over_peers)
-{
-    struct cluster cluster =
-        read_good(LEVELS(LEVEL("fullmesh", "4", "300 GB/s") ", " LEVEL("fullmesh", "2", "8 GB/s")));
-    ck_assert_uint_eq(cluster_count_resources(&cluster), 8 * (6 + 2));
-    expect_path(&cluster, 0, 1, "0 9", 100e9, 1e-6);
-    expect_path(&cluster, 1, 0, "8 1", 100e9, 1e-6);
-    expect_path(&cluster, 0, 3, "4 25", 100e9, 1e-6);
-    expect_path(&cluster, 3, 2, "28 21", 100e9, 1e-6);
-    expect_path(&cluster, 1, 6, "14 55", 8e9, 1e-6);
-    arena_release(&arena);
-}
-END_TEST
-
-/* Up the ring from device d is 2d, down 2d + 1. */
-START_TEST(ring_takes_the_shorter_way)
-{
-    struct cluster cluster = read_good(LEVELS(LEVEL("ring", "6", "100 GB/s")));
-    expect_path(&cluster, 0, 1, "0", 50e9, 1e-6);
-    expect_path(&cluster, 1, 0, "3", 50e9, 1e-6);
-    expect_path(&cluster, 4, 0, "8 10", 50e9, 2e-6);
-    expect_path(&cluster, 0, 4, "1 11", 50e9, 2e-6);
-    expect_path(&cluster, 0, 3, "0 2 4", 50e9, 3e-6);
-    expect_path(&cluster, 3, 0, "7 5 3", 50e9, 3e-6);
-    arena_release(&arena);
-    cluster = read_good(LEVELS(LEVEL("ring", "2", "100 GB/s")));
-    expect_path(&cluster, 0, 1, "0", 100e9, 1e-6);
-    expect_path(&cluster, 1, 0, "3", 100e9, 1e-6);
-    arena_release(&arena);
-}
-END_TEST
-
-/* Nodes of two devices on a ring of five: ports of device d start at 4d, the ring's at 4d + 2. */
-START_TEST(outer_ring_uses_links_of_sender_and_receiver)
-{
-    struct cluster cluster =
-        read_good(LEVELS(LEVEL("switch", "2", "400 GB/s") ", " LEVEL("ring", "5", "20 GB/s")));
-    expect_path(&cluster, 0, 2, "2", 10e9, 1e-6);
-    expect_path(&cluster, 0, 3, "2 6", 10e9, 1e-6);
-    expect_path(&cluster, 0, 4, "2 10", 10e9, 2e-6);
-    expect_path(&cluster, 0, 5, "2 14", 10e9, 2e-6);
-    expect_path(&cluster, 0, 9, "3 7", 10e9, 1e-6);
-    arena_release(&arena);
-}
-END_TEST
-
-/* A square a-b-d, a-c-d: both ways take two links; the one over c is wider. */
-START_TEST(of_equally_short_ways_the_widest)
-{
-    static const char *const square = HEAD
-        "\"devices\": [{\"id\": \"a\", \"kind\": \"H100\"}, {\"id\": \"b\", \"kind\": \"H100\"}, "
-        "{\"id\": \"c\", \"kind\": \"H100\"}, {\"id\": \"d\", \"kind\": \"H100\"}], \"links\": "
-        "[%s]}";
-    begin();
-    const char *wider =
-        text_build(&arena, "%s, %s, %s, %s", LINK("a", "b", "5 GB/s"), LINK("b", "d", "9 GB/s"),
-                   LINK("a", "c", "6 GB/s"), LINK("c", "d", "7 GB/s"));
-    struct cluster cluster;
-    char text[2048];
-    snprintf(text, sizeof text, square, wider);
-    ck_assert(read_text(text, &cluster));
-    expect_path(&cluster, 0, 3, "4 6", 6e9, 2e-6);
-    expect_path(&cluster, 3, 0, "7 5", 6e9, 2e-6);
-    const char *even =
-        text_build(&arena, "%s, %s, %s, %s, %s", LINK("d", "c", "5 GB/s"), LINK("a", "c", "5 GB/s"),
-                   LINK("d", "b", "5 GB/s"), LINK("a", "b", "2 GB/s"), LINK("b", "a", "5 GB/s"));
-    snprintf(text, sizeof text, square, even);
-    ck_assert(read_text(text, &cluster));
-    expect_path(&cluster, 0, 3, "9 5", 5e9, 2e-6);
-    arena_release(&arena);
-}
-END_TEST
-
-START_TEST(half_duplex_is_one_resource)
-{
-    struct cluster cluster = read_good(
-        HEAD AB ", \"links\": [{\"from\": \"a\", \"to\": \"b\", \"bandwidth\": \"1 GB/s\", "
-                "\"latency\": \"1 us\", \"duplex\": \"half\", \"link\": \"pcie\"}]}");
-    expect_path(&cluster, 0, 1, "0", 1e9, 1e-6);
-    expect_path(&cluster, 1, 0, "0", 1e9, 1e-6);
-    ck_assert_str_eq(find(&cluster, 0, 1).link, "pcie");
-    arena_release(&arena);
-}
-END_TEST
-
 START_TEST(ranges_stand_for_many)
 {
     struct cluster cluster = read_good(
@@ -414,7 +240,17 @@ START_TEST(bad_name_is_refused)
 }
 END_TEST
 
+#define HALF(from, to) \
+    "{\"from\": \"" from "\", \"to\": \"" to \
+    "\", \"bandwidth\": \"12 GB/s\", \"latency\": \"1 us\", \"duplex\": \"half\"}"
+
 static const char *const round_trips[] = {
+    GRAPH("a[0-3]", LINK("a[0-1]", "s", "12 GB/s") ", " HALF("a[2-3]", "s")),
+    GRAPH("a[0-1]", LINK("a0", "s", "12 GB/s") ", " LINK("a0", "s", "12 GB/s") ", " LINK(
+                        "a1", "s", "12 GB/s")),
+    HEAD "\"devices\": [{\"id\": \"a[0-1]\", \"kind\": \"H100\"}, {\"id\": \"a[2-3]\", \"kind\": "
+         "\"A100\"}], \"switches\": [{\"id\": \"s0\"}, {\"id\": \"s1\", \"in_network_reduction\": "
+         "true}], \"links\": [" LINK("a[0-3]", "s0", "1 GB/s") ", " LINK("s0", "s1", "1 GB/s") "]}",
     LEVELS(LEVEL("switch", "8", "450 GB/s") ", " LEVEL("ring", "4", "33.333 Gb/s") ", " LEVEL(
         "fullmesh", "3", "1 B/s")),
     HEAD
@@ -442,6 +278,26 @@ static void expect_same_ways(const struct cluster *first, const struct cluster *
     }
 }
 
+static void expect_same_parts(const struct cluster *first, const struct cluster *second)
+{
+    ck_assert_uint_eq(second->device_count, first->device_count);
+    for (uint32_t i = 0; i < first->device_count; i++) {
+        ck_assert_str_eq(cluster_find_accelerator(second, i)->name,
+                         cluster_find_accelerator(first, i)->name);
+    }
+    ck_assert_uint_eq(second->node_count, first->node_count);
+    for (uint32_t i = 0; i < first->node_count; i++) {
+        ck_assert_str_eq(second->nodes[i].id, first->nodes[i].id);
+        ck_assert(second->nodes[i].reduces == first->nodes[i].reduces);
+    }
+    ck_assert_uint_eq(second->link_count, first->link_count);
+    for (uint32_t i = 0; i < first->link_count; i++) {
+        ck_assert_uint_eq(second->links[i].from, first->links[i].from);
+        ck_assert_uint_eq(second->links[i].to, first->links[i].to);
+        ck_assert(second->links[i].half_duplex == first->links[i].half_duplex);
+    }
+}
+
 /* Written, read, written: the same text, digest and ways, without the data folder. */
 START_TEST(dump_reads_back)
 {
@@ -454,24 +310,24 @@ START_TEST(dump_reads_back)
         ck_assert_msg(read_text(dumped, &second), "%s: %s", dumped, diag.entries[0].message);
         ck_assert_str_eq(dump(&second), dumped);
         ck_assert_uint_eq(second.digest, first.digest);
+        expect_same_parts(&first, &second);
         expect_same_ways(&first, &second);
         arena_release(&arena);
     }
 }
 END_TEST
 
-/* A chain of 65 devices is the longest that struct path holds. */
-START_TEST(longest_way_is_exact)
+/* Names of one kind are one kind; an oversubscribed level is as slow as its share. */
+START_TEST(names_and_shares_are_resolved)
 {
     struct cluster cluster = read_good(
-        GRAPH("d[0-64]", LINK("d[0-63]", "d[1-64]", "1 B/s") ", " LINK("s", "d9", "1 B/s")));
-    ck_assert_uint_eq(find(&cluster, 0, 64).hop_count, PATH_HOP_MAX);
-    arena_release(&arena);
-    begin();
-    ck_assert(!read_text(
-        GRAPH("d[0-65]", LINK("d[0-64]", "d[1-65]", "1 B/s") ", " LINK("s", "d9", "1 B/s")),
-        &cluster));
-    ck_assert_int_eq(diag.entries[0].code, DIAG_T315);
+        HEAD
+        "\"device\": [{\"kind\": \"H100\", \"count\": 3}, {\"kind\": \"h100-SXM5\", \"count\": "
+        "1}], \"levels\": [{\"kind\": \"switch\", \"degree\": 4, \"bandwidth\": \"9 GB/s\", "
+        "\"oversubscription\": 3}]}");
+    ck_assert_uint_eq(cluster.accelerator_count, 1);
+    ck_assert_double_eq(cluster.levels[0].bandwidth_Bps, 3e9);
+    ck_assert_str_eq(cluster.levels[0].name, "level0");
     arena_release(&arena);
 }
 END_TEST
@@ -494,9 +350,6 @@ START_TEST(embedded_kind_is_preferred)
 END_TEST
 
 TAP_MAIN("cluster", contract_examples_are_read, fault_has_one_clear_message,
-         built_cluster_is_checked, inner_and_outer_levels_have_ports_of_their_own,
-         fullmesh_splits_over_peers, ring_takes_the_shorter_way,
-         outer_ring_uses_links_of_sender_and_receiver, of_equally_short_ways_the_widest,
-         half_duplex_is_one_resource, ranges_stand_for_many, large_star_is_small,
+         built_cluster_is_checked, ranges_stand_for_many, large_star_is_small,
          large_levels_cost_nothing, nodes_replace_the_last_degree, bad_name_is_refused,
-         dump_reads_back, longest_way_is_exact, embedded_kind_is_preferred)
+         dump_reads_back, names_and_shares_are_resolved, embedded_kind_is_preferred)
