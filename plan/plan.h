@@ -67,6 +67,7 @@ struct pipeline_stop {
     uint32_t group;
     const char *module;             /* module or part name, NULL: layers below */
     double first_layer, layer_count;
+    uint32_t micro_batch;           /* 0: the pipeline's */
 };
 
 struct pipeline {

@@ -98,10 +98,11 @@ static void check_policies(struct plan_rules *rules)
 {
     for (uint32_t i = 0; i < rules->plan->policy_count; i++) {
         const struct policy_use *use = &rules->plan->policies[i];
-        const char *reason =
-            use->kind->rewrite == NULL
-                ? policy_refuse_kind(rules->problem, rules->plan, use, rules->diag->arena)
-                : use->kind->refuses(rules->problem, rules->plan, use, rules->diag->arena);
+        const char *reason = NULL;
+        if (use->kind->rewrite == NULL)
+            reason = policy_refuse_kind(rules->problem, rules->plan, use, rules->diag->arena);
+        else if (use->kind->refuses != NULL)
+            reason = use->kind->refuses(rules->problem, rules->plan, use, rules->diag->arena);
         if (reason != NULL)
             plan_rule_break(rules, DIAG_P488, NULL, "%s", reason);
     }

@@ -75,6 +75,7 @@ static uint64_t add_pipeline(uint64_t seed, const struct pipeline *pipeline)
         const struct pipeline_stop *stop = &pipeline->stops[i];
         seed = add_text(add_u64(seed, stop->group), stop->module);
         seed = add_double(add_double(seed, stop->first_layer), stop->layer_count);
+        seed = add_u64(seed, stop->micro_batch);
     }
     return seed;
 }

@@ -212,6 +212,8 @@ static void dump_stop(const struct plan *plan, const struct pipeline_stop *stop,
         json_push_key_double(out, "first_layer", stop->first_layer);
         json_push_key_double(out, "layer_count", stop->layer_count);
     }
+    if (stop->micro_batch > 0)
+        json_push_key_u64(out, "micro_batch", stop->micro_batch);
     json_pop_object(out);
     plan_dump_unfold(out, before);
 }

@@ -8,7 +8,8 @@
 static bool read_stop(struct json_value object, const struct plan *plan, struct arena *arena,
                       struct pipeline_stop *out, struct diag *diag)
 {
-    static const char *const keys[] = {"group", "module", "first_layer", "layer_count", NULL};
+    static const char *const keys[] = {"group",       "module",      "first_layer",
+                                       "layer_count", "micro_batch", NULL};
     const char **names = ARENA_PUSH(arena, const char *, plan->group_count + 1);
     for (uint32_t i = 0; i < plan->group_count; i++)
         names[i] = plan->groups[i].name == NULL ? "" : plan->groups[i].name;
@@ -16,6 +17,8 @@ static bool read_stop(struct json_value object, const struct plan *plan, struct 
     if (plan->group_count > 1 || !json_is_null(json_find(object, "group")))
         good = json_read_choice(object, "group", names, &out->group, diag) && good;
     good = json_read_string_or(object, "module", NULL, arena, &out->module, diag) && good;
+    good =
+        json_read_u32_or(object, "micro_batch", 1, UINT32_MAX, 0, &out->micro_batch, diag) && good;
     if (json_is_null(json_find(object, "module"))) {
         good =
             json_read_double(object, "first_layer", 0, LAYER_MAX, &out->first_layer, diag) && good;

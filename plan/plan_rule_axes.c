@@ -102,8 +102,9 @@ static axis_set find_causal(const struct model *model)
             images |= model->ops[o].domain;
     }
     for (uint32_t i = 0; i < model->axis_count; i++) {
-        if ((images >> i & 1) != 0 && model->axes[i].image_of != NO_INDEX)
-            causal |= (axis_set)1 << model->axes[i].image_of;
+        const uint32_t origin = model->axes[i].image_of;
+        if ((images >> i & 1) != 0 && origin != NO_INDEX && model->axes[origin].size == 0)
+            causal |= (axis_set)1 << origin;
     }
     return causal;
 }

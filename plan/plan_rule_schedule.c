@@ -72,16 +72,22 @@ static void check_shape(struct plan_rules *rules, uint32_t stages)
                             "%u stages need a schedule, by name or as a table", stages);
         return;
     }
-    if (!runtime_accepts_schedule(rules->problem->setup->runtime, schedule->schedule->name))
-        plan_rule_break(rules, DIAG_P420, NULL, "runtime '%s' does not run schedule '%s'",
-                        rules->problem->setup->runtime->name, schedule->schedule->name);
     if (shape.chunks == 0 || shape.micro_batches == 0)
         return;
-    const char *reason = schedule->schedule->refuses(&shape);
+    const char *reason = schedule_refuses(schedule->schedule, &shape);
     if (reason != NULL)
         plan_rule_break(rules, DIAG_P416, reason,
                         "schedule '%s' does not run with %u stages, %u chunks, %u micro-batches",
                         schedule->schedule->name, shape.stages, shape.chunks, shape.micro_batches);
+}
+
+static void check_accepted(struct plan_rules *rules)
+{
+    const struct schedule *schedule = rules->plan->schedule.schedule;
+    const struct runtime *runtime = rules->problem->setup->runtime;
+    if (schedule != NULL && !runtime_accepts_schedule(runtime, schedule->name))
+        plan_rule_break(rules, DIAG_P420, NULL, "runtime '%s' does not run schedule '%s'",
+                        runtime->name, schedule->name);
 }
 
 static void check_common(struct plan_rules *rules)
@@ -144,10 +150,38 @@ static void check_pipelines(struct plan_rules *rules)
                         "the pipelines take %g of the batch together: it must be 1", sum);
 }
 
+static bool reconciles(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->policy_count; i++) {
+        if (plan->policies[i].kind->reconciles)
+            return true;
+    }
+    return false;
+}
+
+/* Layers that two pipelines train are held twice: how the copies agree must be said. */
+static void check_copies(struct plan_rules *rules)
+{
+    const struct plan *plan = rules->plan;
+    uint32_t trained = 0;
+    for (uint32_t i = 0; i < plan->pipeline_count; i++) {
+        const struct pipeline *pipeline = &plan->pipelines[i];
+        trained += pipeline->stop_count > 0 && pipeline->stops[0].module == NULL;
+    }
+    if (trained > 1 && rules->problem->setup->mode != SETUP_ARRIVALS && !reconciles(plan))
+        plan_rule_break(
+            rules, DIAG_P422, "'list policies' says which policy synchronises",
+            "%u pipelines hold the same layers, but no policy says how their copies agree",
+            trained);
+}
+
 void plan_rule_schedule(struct plan_rules *rules)
 {
-    if (rules->plan->pipeline_count == 0)
+    check_accepted(rules);
+    if (rules->plan->pipeline_count == 0) {
         check_common(rules);
-    else
-        check_pipelines(rules);
+        return;
+    }
+    check_pipelines(rules);
+    check_copies(rules);
 }

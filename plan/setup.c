@@ -12,8 +12,8 @@ static const char *const modes[SETUP_MODE_COUNT + 1] = {
 
 static const char *const attentions[] = {"flash", "plain", NULL};
 
-static const char *const tasks[] = {"pretrain", "sft",    "lora",  "freeze", "zo",
-                                    "prefill",  "decode", "serve", NULL};
+static const char *const tasks[] = {"pretrain", "sft",    "lora",  "freeze",  "zo",
+                                    "prefill",  "decode", "serve", "iterate", NULL};
 
 static const char *const keys[] = {
     "global_batch",
@@ -221,7 +221,7 @@ bool setup_check(const struct setup *setup, struct diag *diag)
     if (setup->task == NULL || !is_task(setup->task))
         good = diag_push(
             diag, DIAG_P401, nowhere,
-            "tasks are pretrain, sft, lora:RANK, freeze:PARTS, zo, prefill, decode, serve",
+            "tasks are pretrain, sft, lora:RANK, freeze:PARTS, zo, prefill, decode, serve, iterate",
             "task '%s' is not known", setup->task == NULL ? "" : setup->task);
     if (!(setup->memory_headroom_frac >= 0 && setup->memory_headroom_frac < 1))
         good = diag_push(diag, DIAG_P401, nowhere, NULL,

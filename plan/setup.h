@@ -108,7 +108,7 @@ unsigned long long setup_digest(const struct setup *setup, struct arena *arena);
  * ATTENTION_ANY + 1. */
 const char *const *setup_mode_names(void);
 const char *const *setup_attention_names(void);
-/* Tasks by the word before a colon ("lora" of "lora:16"). */
+/* Tasks by the word before a colon ("lora" of "lora:16"); "iterate" is a repeated computation that trains nothing. */
 const char *const *setup_task_names(void);
 
 struct problem {

@@ -26,9 +26,6 @@ static const struct policy_field fields[] = {
     {.key = "encode_on", .kind = POLICY_FIELD_WORD, .choices = places, .summary = "where"},
     {.key = "two_way", .kind = POLICY_FIELD_BOOL, .summary = "packed on the way back too"},
     {.key = "chunk", .kind = POLICY_FIELD_COUNT, .summary = "elements transformed together"},
-    {.key = "fused",
-     .kind = POLICY_FIELD_BOOL,
-     .summary = "one exchange with the edge that carries the same tensor (tied embeddings)"},
     POLICY_SELECTOR_TENSORS,
     POLICY_SELECTORS,
 };
