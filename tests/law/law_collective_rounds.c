@@ -1,4 +1,5 @@
 /* Every collective takes the rounds that it says, nobody overloaded in any. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -221,6 +222,83 @@ START_TEST(test_no_rank_has_children_in_both_trees)
 }
 END_TEST
 
+/* --- chains ----------------------------------------------------------------------------------- */
+
+/* Each rank's clock, a message taking one tick per chunk, a rank going on as soon as its own
+ * round is done. */
+static void pass_round(const struct replay *replay, uint32_t round, const uint64_t *entered,
+                       uint64_t *left)
+{
+    const uint32_t ranks = replay->group.ranks;
+    struct collective_step step;
+    memcpy(left, entered, ranks * sizeof *left);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        for (uint32_t index = 0;
+             replay->collective->step(replay->kind, &replay->group, round, rank, index, &step);
+             index++) {
+            const bool peer = step.to != COLLECTIVE_SWITCH;
+            const uint64_t other = peer ? entered[step.to] : entered[rank];
+            const uint64_t end = larger(entered[rank], other) + step.chunk_count;
+            left[rank] = larger(left[rank], end);
+            if (peer) {
+                left[step.to] = larger(left[step.to], end);
+            }
+        }
+    }
+}
+
+/* The longest message of each round, summed: what ranks that wait for each other after each
+ * round need. */
+static uint64_t sum_longest(const struct replay *replay)
+{
+    uint64_t sum = 0;
+    struct collective_step step;
+    for (uint32_t round = 0; round < replay->rounds; round++) {
+        uint64_t longest = 0;
+        for (uint32_t rank = 0; rank < replay->group.ranks; rank++) {
+            if (replay->collective->step(replay->kind, &replay->group, round, rank, 0, &step)) {
+                longest = larger(longest, step.chunk_count);
+            }
+        }
+        sum += longest;
+    }
+    return sum;
+}
+
+static void chains_have_every_round(const struct collective *member, enum collective_kind kind,
+                                    const struct collective_group *group, const char *where,
+                                    struct arena *arena)
+{
+    const struct replay replay = {.collective = member,
+                                  .kind = kind,
+                                  .group = *group,
+                                  .rounds = member->round_count(kind, group)};
+    uint64_t *entered = ARENA_PUSH(arena, uint64_t, group->ranks);
+    uint64_t *left = ARENA_PUSH(arena, uint64_t, group->ranks);
+    for (uint32_t round = 0; round < replay.rounds; round++) {
+        pass_round(&replay, round, entered, left);
+        uint64_t *const before = entered;
+        entered = left;
+        left = before;
+    }
+    uint64_t last = 0;
+    for (uint32_t rank = 0; rank < group->ranks; rank++) {
+        last = larger(last, entered[rank]);
+    }
+    ck_assert_msg(last == sum_longest(&replay),
+                  "%s: the longest chain has %" PRIu64 " ticks of %" PRIu64, where, last,
+                  sum_longest(&replay));
+}
+
+/* On paths that are all alike a judge may add up rounds instead of following each rank. */
+START_TEST(test_the_longest_chain_has_every_round)
+{
+    hold_on_small(chains_have_every_round);
+    hold_on_large(chains_have_every_round);
+}
+END_TEST
+
 TAP_MAIN("collective rounds", test_rounds_are_as_the_textbook_counts, test_no_round_is_empty,
          test_rounds_called_alike_are, test_no_rank_is_busier_than_rank_0_unless_staggered,
-         test_one_send_and_one_receive_at_a_time, test_no_rank_has_children_in_both_trees)
+         test_one_send_and_one_receive_at_a_time, test_no_rank_has_children_in_both_trees,
+         test_the_longest_chain_has_every_round)

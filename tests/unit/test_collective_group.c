@@ -1,0 +1,251 @@
+/* Groups know their place: which consecutive ranks are close, whether a switch above all
+ * reduces. */
+#include "plan/collective_group.h"
+
+#include <string.h>
+
+#include "tests/tap_main.h"
+
+/* --- levels ----------------------------------------------------------------------------------- */
+
+/* 8 devices a node, 4 nodes a rack, 4 racks; switches of nodes and of the top reduce. */
+static struct cluster racks(void)
+{
+    struct cluster cluster = {.name = "racks", .device_count = 128, .level_count = 3};
+    cluster.levels[0] = (struct level){.name = "node", .degree = 8, .reduces = true};
+    cluster.levels[1] = (struct level){.name = "rack", .degree = 4};
+    cluster.levels[2] = (struct level){.name = "top", .degree = 4, .reduces = true};
+    return cluster;
+}
+
+static const struct {
+    const char *what;
+    struct rank_group group;
+    uint32_t base;
+    uint32_t inner;
+    bool reduces;
+} rows[] = {
+    {"one device", {.ranks = 1}, 3, 1, false},
+    {"a node", {.ranks = 8, .step_count = 1, .steps = {{1, 8}}}, 16, 8, true},
+    {"half a node", {.ranks = 4, .step_count = 1, .steps = {{1, 4}}}, 20, 4, true},
+    {"every other of a node", {.ranks = 4, .step_count = 1, .steps = {{2, 4}}}, 9, 4, true},
+    {"across a border", {.ranks = 2, .step_count = 1, .steps = {{1, 2}}}, 7, 1, false},
+    {"uneven across a border", {.ranks = 3, .step_count = 1, .steps = {{1, 3}}}, 6, 1, false},
+    {"half and half", {.ranks = 8, .step_count = 1, .steps = {{1, 8}}}, 4, 4, false},
+    {"4 and 8", {.ranks = 12, .step_count = 1, .steps = {{1, 12}}}, 4, 4, false},
+    {"2, 8 and 2", {.ranks = 12, .step_count = 1, .steps = {{1, 12}}}, 6, 2, false},
+    {"a rack", {.ranks = 32, .step_count = 1, .steps = {{1, 32}}}, 32, 8, false},
+    {"all", {.ranks = 128, .step_count = 1, .steps = {{1, 128}}}, 0, 8, true},
+    {"one of each node of a rack", {.ranks = 4, .step_count = 1, .steps = {{8, 4}}}, 35, 1, false},
+    {"one of each node", {.ranks = 16, .step_count = 1, .steps = {{8, 16}}}, 5, 4, true},
+    {"one of each rack", {.ranks = 4, .step_count = 1, .steps = {{32, 4}}}, 0, 1, true},
+    {"two of each node", {.ranks = 8, .step_count = 2, .steps = {{1, 2}, {8, 4}}}, 2, 2, false},
+    {"nodes first", {.ranks = 8, .step_count = 2, .steps = {{8, 4}, {1, 2}}}, 2, 1, false},
+    {"racks first", {.ranks = 16, .step_count = 2, .steps = {{32, 4}, {8, 4}}}, 0, 1, true},
+};
+
+START_TEST(test_levels)
+{
+    const struct cluster cluster = racks();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct collective_group group;
+        collective_group_find(&cluster, &rows[i].group, rows[i].base, &group);
+        ck_assert_uint_eq(group.ranks, rows[i].group.ranks);
+        ck_assert_uint_eq(group.pipeline, 1);
+        ck_assert_msg(group.inner == rows[i].inner, "%s: inner %u, not %u", rows[i].what,
+                      group.inner, rows[i].inner);
+        ck_assert_msg(group.reduces == rows[i].reduces, "%s: %s", rows[i].what,
+                      group.reduces ? "reduces" : "does not reduce");
+    }
+}
+END_TEST
+
+/* One device a node: the innermost level that holds more than one device is the next. */
+START_TEST(test_levels_of_one_are_passed_over)
+{
+    struct cluster cluster = racks();
+    cluster.levels[0].degree = 1;
+    cluster.device_count = 16;
+    const struct rank_group rack = {.ranks = 4, .step_count = 1, .steps = {{1, 4}}};
+    const struct rank_group all = {.ranks = 16, .step_count = 1, .steps = {{1, 16}}};
+    struct collective_group group;
+    collective_group_find(&cluster, &rack, 4, &group);
+    ck_assert_uint_eq(group.inner, 4);
+    ck_assert(!group.reduces);
+    collective_group_find(&cluster, &all, 0, &group);
+    ck_assert_uint_eq(group.inner, 4);
+    ck_assert(group.reduces);
+}
+END_TEST
+
+/* What inner promises, on every base and many shapes: aligned blocks lie in one domain of one
+ * level, and no larger divisor would do for the innermost level. */
+static uint32_t find_highest(const struct cluster *cluster, const struct rank_group *group,
+                             uint32_t base, uint32_t block)
+{
+    uint32_t highest = 0;
+    for (uint32_t i = 0; i < group->ranks; i++) {
+        const uint32_t level =
+            cluster_find_level(cluster, rank_group_find_device(group, base, i - i % block),
+                               rank_group_find_device(group, base, i));
+        highest = level > highest ? level : highest;
+    }
+    return highest;
+}
+
+static void expect_promise(const struct cluster *cluster, const struct rank_group *group,
+                           uint32_t base)
+{
+    struct collective_group found;
+    collective_group_find(cluster, group, base, &found);
+    ck_assert_uint_eq(group->ranks % found.inner, 0);
+    const uint32_t level = find_highest(cluster, group, base, found.inner);
+    const uint32_t all = find_highest(cluster, group, base, group->ranks);
+    ck_assert(found.inner == 1 || level == 0 || level < all);
+    ck_assert(found.reduces == (group->ranks > 1 && cluster->levels[all].reduces));
+    for (uint32_t larger = found.inner + 1; larger <= group->ranks; larger++) {
+        ck_assert(group->ranks % larger != 0 || find_highest(cluster, group, base, larger) > 0);
+    }
+}
+
+START_TEST(test_levels_keep_their_promise)
+{
+    const struct cluster cluster = racks();
+    const uint32_t strides[] = {1, 2, 3, 4, 8, 16, 32};
+    for (uint32_t i = 0; i < 7 * 16; i++) {
+        const struct rank_group group = {
+            .ranks = 1 + i % 16, .step_count = 1, .steps = {{strides[i / 16], 1 + i % 16}}};
+        const uint32_t reach = strides[i / 16] * (i % 16);
+        for (uint32_t base = 0; base + reach < cluster.device_count; base++) {
+            expect_promise(&cluster, &group, base);
+        }
+    }
+}
+END_TEST
+
+START_TEST(test_large_groups)
+{
+    struct cluster cluster = racks();
+    cluster.levels[2].degree = 3200;
+    cluster.device_count = 102400;
+    const struct rank_group all = {.ranks = 102400, .step_count = 1, .steps = {{1, 102400}}};
+    struct collective_group group;
+    collective_group_find(&cluster, &all, 0, &group);
+    ck_assert_uint_eq(group.inner, 8);
+    ck_assert(group.reduces);
+}
+END_TEST
+
+/* --- graphs ----------------------------------------------------------------------------------- */
+
+#define HEAD \
+    "{\"format\": \"shardplan/cluster/1\", \"name\": \"t\", \"device\": \"H100\", " \
+    "\"devices\": [{\"id\": \"d[0-7]\"}], \"switches\": "
+#define LINK(from, to, rate) \
+    "{\"from\": \"" from "\", \"to\": \"" to "\", \"bandwidth\": \"" rate " GB/s\"}"
+
+/* clang-format off */
+
+/* Two boxes of 4 devices: nodes 8 and 9 switch inside a box, 10 and 11 join all devices. */
+static const char *const boxes =
+    HEAD "[{\"id\": \"in[0-1]\"}, {\"id\": \"out[0-1]\"}], \"links\": ["
+    LINK("d[0-3]", "in0", "100") ", " LINK("d[4-7]", "in1", "100") ", "
+    LINK("d[0-7]", "out0", "10") ", " LINK("d[0-7]", "out1", "10") "]}";
+
+/* Every device is a leaf: its only link leads to the switch, node 8. */
+static const char *const star =
+    HEAD "[{\"id\": \"s\"}], \"links\": [" LINK("d[0-7]", "s", "100") "]}";
+
+/* A row: each device is linked to the next, the fourth by less. */
+static const char *const row =
+    HEAD "[], \"links\": [" LINK("d[0-2]", "d[1-3]", "9") ", " LINK("d3", "d4", "1") ", "
+    LINK("d[4-6]", "d[5-7]", "9") "]}";
+
+/* clang-format on */
+
+static struct arena arena;
+
+static struct cluster read_graph(const char *text)
+{
+    struct cluster cluster;
+    struct diag diag;
+    struct json *document;
+    arena_init(&arena);
+    diag_init(&diag, &arena);
+    ck_assert(json_open_text("t.json", text, strlen(text), false, &arena, &document, &diag));
+    ck_assert_msg(cluster_read_json(json_root(document), "t", &arena, &cluster, &diag), "%s",
+                  diag.entries[0].message);
+    json_close(document);
+    return cluster;
+}
+
+static struct collective_group find_in_graph(const struct cluster *cluster, uint32_t base,
+                                             uint32_t stride, uint32_t size)
+{
+    const struct rank_group ranks = {.ranks = size, .step_count = 1, .steps = {{stride, size}}};
+    struct collective_group group;
+    collective_group_find(cluster, &ranks, base, &group);
+    return group;
+}
+
+START_TEST(test_graph_blocks_end_where_ways_narrow)
+{
+    const struct cluster cluster = read_graph(boxes);
+    ck_assert_uint_eq(find_in_graph(&cluster, 0, 1, 8).inner, 4);
+    ck_assert_uint_eq(find_in_graph(&cluster, 0, 1, 4).inner, 4);
+    ck_assert_uint_eq(find_in_graph(&cluster, 2, 1, 4).inner, 2);
+    ck_assert_uint_eq(find_in_graph(&cluster, 1, 2, 4).inner, 2);
+    ck_assert_uint_eq(find_in_graph(&cluster, 2, 1, 3).inner, 1);
+    ck_assert_uint_eq(find_in_graph(&cluster, 3, 1, 3).inner, 1);
+    ck_assert_uint_eq(find_in_graph(&cluster, 0, 4, 2).inner, 2);
+    ck_assert_uint_eq(find_in_graph(&cluster, 5, 1, 1).inner, 1);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(test_graph_reduces_under_one_reducing_switch)
+{
+    struct cluster cluster = read_graph(boxes);
+    ck_assert(!find_in_graph(&cluster, 0, 1, 8).reduces);
+    cluster.nodes[9].reduces = true;
+    ck_assert(!find_in_graph(&cluster, 0, 1, 8).reduces);
+    ck_assert(!find_in_graph(&cluster, 0, 1, 4).reduces);
+    ck_assert(find_in_graph(&cluster, 4, 1, 4).reduces);
+    ck_assert(find_in_graph(&cluster, 5, 2, 2).reduces);
+    ck_assert(!find_in_graph(&cluster, 3, 1, 2).reduces);
+    cluster.nodes[11].reduces = true;
+    ck_assert(find_in_graph(&cluster, 0, 1, 8).reduces);
+    ck_assert(find_in_graph(&cluster, 3, 1, 2).reduces);
+    ck_assert(!find_in_graph(&cluster, 3, 1, 1).reduces);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(test_graph_star_of_leaves)
+{
+    struct cluster cluster = read_graph(star);
+    ck_assert_uint_eq(find_in_graph(&cluster, 0, 1, 8).inner, 8);
+    ck_assert(!find_in_graph(&cluster, 0, 1, 8).reduces);
+    cluster.nodes[8].reduces = true;
+    ck_assert(find_in_graph(&cluster, 0, 1, 8).reduces);
+    ck_assert(find_in_graph(&cluster, 3, 2, 3).reduces);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(test_graph_without_switches)
+{
+    const struct cluster cluster = read_graph(row);
+    ck_assert_uint_eq(find_in_graph(&cluster, 0, 1, 8).inner, 4);
+    ck_assert_uint_eq(find_in_graph(&cluster, 0, 1, 3).inner, 3);
+    ck_assert_uint_eq(find_in_graph(&cluster, 2, 1, 4).inner, 2);
+    ck_assert_uint_eq(find_in_graph(&cluster, 3, 1, 2).inner, 2);
+    ck_assert(!find_in_graph(&cluster, 0, 1, 8).reduces);
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("collective_group", test_levels, test_levels_of_one_are_passed_over,
+         test_levels_keep_their_promise, test_large_groups, test_graph_blocks_end_where_ways_narrow,
+         test_graph_reduces_under_one_reducing_switch, test_graph_star_of_leaves,
+         test_graph_without_switches)
