@@ -14,16 +14,20 @@ function words(list, why, files,    names, i) {
     split(list, names, " ")
     for (i in names) { reason[names[i]] = why; excused[names[i]] = " " files " " }
 }
-function starts_with_noun(symbol, stem,    noun, i) {
-    gsub(/-/, "_", stem)
-    for (i in sets) if (symbol == sets[i] "_" stem) return 1
-    noun = stem
-    sub(/_.*/, "", noun)
+function starts_with(symbol, noun) {
     sub(/s$/, "", noun)
     return symbol == noun || symbol == noun "s" || index(symbol, noun "_") == 1 || index(symbol, noun "s_") == 1
 }
+# A member is SET_NAME; else the noun is the first word of the file's name, or its folder's name.
+function is_named_after(symbol, stem,    i) {
+    gsub(/-/, "_", stem)
+    for (i in sets) if (symbol == sets[i] "_" stem) return 1
+    sub(/_.*/, "", stem)
+    return starts_with(symbol, stem) || starts_with(symbol, folder)
+}
 function fault(text) { print source ": " text; faults++ }
 $1 == "libm" { if ($2 != "sqrt") libm[$2] = 1; next }
+/^In archive / { folder = $NF; sub(/.*\/lib/, "", folder); sub(/\.a:$/, "", folder); next }
 $2 == "l" && $3 == "df" { source = $NF; next }
 NF < 4 || $1 !~ /^[0-9a-f]+$/ { next }
 { section = $(NF - 2); symbol = $NF; sub(/@.*/, "", symbol) }
@@ -36,7 +40,7 @@ $2 == "g" {
     defined++
     stem = source
     sub(/\.c$/, "", stem)
-    if (!starts_with_noun(symbol, stem)) fault("exports " symbol ", which does not start with the file's noun")
+    if (!is_named_after(symbol, stem)) fault("exports " symbol ", which does not start with the file's noun")
 }
 $3 == "O" && section ~ /^\.(data|bss|tdata|tbss|common)/ && section !~ /^\.data\.rel\.ro/ {
     if (!((source, symbol) in allowed_global)) fault("global or static variable " symbol " is not const")

@@ -23,8 +23,8 @@ members() {
     done
     printf '%s\n' ring tree 1f1b gpipe interleaved tp dp pp h100 a100 megatron
 }
-# "any" is no runtime but the union of all.
-names=$(members | grep -vx any | sort -u | sed 's/.*/"&"/')
+# "any" is no runtime but the union of all; the others are keys of the plan format, too.
+names=$(members | grep -vxE 'any|dispatch|tables' | sort -u | sed 's/.*/"&"/')
 machinery=(planner/*.[ch] sim/*.[ch] costmodel/*.[ch] plan/*.[ch] prices/*.[ch])
 for file in "${machinery[@]}"; do
     # Comments may give examples.
