@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const char *cost_key(uint32_t cost, struct arena *arena)
+const char *estimator_cost_key(uint32_t cost, struct arena *arena)
 {
     static const char *const keys[COST_DIM] = {"compute_s", "recompute_s", "optimizer_s", "overhead_s", "bubble_s"};
     if (cost < COST_DIM) {
@@ -17,7 +17,7 @@ const char *cost_key(uint32_t cost, struct arena *arena)
     return text_build(arena, "%s_comm_s", dim_table[dim]->name);
 }
 
-const char *memory_key(enum memory_class class)
+const char *estimator_memory_key(enum memory_class class)
 {
     static const char *const keys[MEMORY_CLASS_COUNT] = {
         "parameters_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes",

@@ -16,13 +16,13 @@ enum cost { COST_COMPUTE, COST_RECOMPUTE, COST_OPTIMIZER, COST_OVERHEAD, COST_BU
             COST_COUNT = COST_DIM + DIM_MAX };
 
 /* Key of a breakdown: "compute_s", "tp_comm_s", ...; NULL for unused indices. */
-const char *cost_key(uint32_t cost, struct arena *arena);
+const char *estimator_cost_key(uint32_t cost, struct arena *arena);
 
 enum memory_class {
     MEMORY_PARAMETERS, MEMORY_GRADIENTS, MEMORY_OPTIMIZER, MEMORY_ACTIVATIONS, MEMORY_LOGITS, MEMORY_BUFFERS,
     MEMORY_CONTEXT, MEMORY_CLASS_COUNT
 };
-const char *memory_key(enum memory_class class);    /* "parameters_bytes", ... */
+const char *estimator_memory_key(enum memory_class class);    /* "parameters_bytes", ... */
 
 /* One block priced. Times of one layer and one micro-batch, by cost; exposed seconds, so the sum is the duration. */
 struct piece {

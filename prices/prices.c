@@ -7,7 +7,7 @@
 #include "base/data_folder.h"
 #include "prices/fabric.h"
 
-const char *provenance_name(enum provenance provenance)
+const char *prices_provenance_name(enum provenance provenance)
 {
     static const char *const names[PROVENANCE_COUNT] = {"measured", "interpolated", "extrapolated", "analytic"};
     return names[provenance];

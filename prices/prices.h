@@ -12,7 +12,7 @@
 
 enum provenance { PROVENANCE_MEASURED, PROVENANCE_INTERPOLATED, PROVENANCE_EXTRAPOLATED, PROVENANCE_ANALYTIC,
                   PROVENANCE_COUNT };
-const char *provenance_name(enum provenance provenance);
+const char *prices_provenance_name(enum provenance provenance);
 
 #define PROTOCOL_MAX 4
 
