@@ -118,7 +118,8 @@ struct model {
     unsigned long long digest;              /* of its canonical dump */
 };
 
-/* Reads a Hugging Face config.json or a native model JSON (told apart by "format"). */
+/* Reads a Hugging Face config.json or a native model JSON (told apart by "format"), or an entry of the zoo by its name.
+ * A file is called by its own "name", else by what precedes ".json", ".config.json" or "/config.json". */
 bool model_read(const char *path, struct arena *arena, struct model *out, struct diag *diag);
 /* Same from an open document's object (embedded in a plan). `name` is used where the text has none. */
 bool model_read_json(struct json_value object, const char *name, struct arena *arena, struct model *out,
