@@ -207,8 +207,8 @@ static bool report_cycle(const struct stream *stream, const struct walk *walk, u
         stage = find_blocker(stream, walk, stage);
     } while (stage != first);
     return diag_push(diag, DIAG_P443, place_of(stream, first),
-                     "a slot must stand behind all that what it waits for needs",
-                     "the stages wait for each other for ever: %s", cycle.bytes);
+                     "a slot must stand behind all that what it waits for needs", "deadlock: %s",
+                     cycle.bytes);
 }
 
 static bool check_end(const struct stream *stream, struct diag *diag)

@@ -200,6 +200,19 @@ static void place_slots(const struct slot_table *table, struct arena *arena, str
     }
 }
 
+/* The first row without a cell; the number of rows if there is none. */
+static uint32_t find_empty_row(const struct slot_table *table)
+{
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (table->cells[i].row > expected) {
+            return expected;
+        }
+        expected = table->cells[i].row + 1;
+    }
+    return table->rows;
+}
+
 /* The shape that the rows state. */
 static bool find_shape(const struct slot_table *table, struct schedule_shape *out,
                        struct diag *diag)
@@ -208,6 +221,12 @@ static bool find_shape(const struct slot_table *table, struct schedule_shape *ou
     if (table->count == 0) {
         return diag_push(diag, DIAG_P444, place, "one row per stage, cells such as 0F0",
                          "the table has no slot");
+    }
+    uint32_t empty = find_empty_row(table);
+    if (empty < table->rows) {
+        place.line = empty + 1;
+        return diag_push(diag, DIAG_P444, place, "one row per stage",
+                         "stage %u (row %u) has no slot", empty, empty + 1);
     }
     if ((uint64_t)3 * table->model_chunks * table->micro_batches > STREAM_SLOTS_MAX) {
         return diag_push(diag, DIAG_P444, place, NULL,

@@ -77,7 +77,10 @@ START_TEST(refuses_what_is_no_table)
     refuses("0F0,0B0,1F0\n1B0", DIAG_P444, 2, 1, "stage 0 and on stage 1");
     refuses("0F0,0B0,3F0,3B0\n1F0,1B0", DIAG_P444, 0, 0, "model chunk 2 of 4 has no slot");
     refuses("0F0,0B0\n1F0,1B0,2F0,2B0,3F0,3B0", DIAG_P444, 1, 1, "stage 0 runs 1 model chunks");
-    refuses("0F0,0B0\n\n1F0,1B0", DIAG_P444, 0, 0, "2 model chunks do not spread evenly over 3");
+    refuses("0F0,0B0\n\n1F0,1B0", DIAG_P444, 2, 0, "stage 1 (row 2) has no slot");
+    refuses("\n0F0,0B0", DIAG_P444, 1, 0, "stage 0 (row 1) has no slot");
+    refuses("0F0,0B0,1F0,1B0\n2F0,2B0", DIAG_P444, 0, 0,
+            "3 model chunks do not spread evenly over 2");
 }
 END_TEST
 
@@ -138,6 +141,30 @@ START_TEST(refusal_names_what_would_do)
 }
 END_TEST
 
-TAP_MAIN("stream", reads_a_table, reads_placement_and_split_backwards, refuses_what_is_no_table,
-         refuses_missing_and_doubled_slots, refuses_slots_before_what_they_need,
-         names_the_cycle_of_a_deadlock, refusal_names_what_would_do)
+START_TEST(spells_slots)
+{
+    static const struct {
+        struct slot slot;
+        uint32_t chunks;
+        const char *text;
+    } cases[] = {
+        {{SLOT_FORWARD, 12, 0}, 1, "F12"},
+        {{SLOT_BACKWARD, 0, 0}, 1, "B0"},
+        {{SLOT_INPUT_GRADIENT, 3, 1}, 2, "B3.1"},
+        {{SLOT_WEIGHT_GRADIENT, 3, 0}, 2, "W3.0"},
+    };
+    arena_init(&arena);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct text text;
+        text_init(&text, &arena);
+        schedule_dump_slot(&cases[i].slot, cases[i].chunks, &text);
+        ck_assert_str_eq(text.bytes, cases[i].text);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("stream", spells_slots, reads_a_table, reads_placement_and_split_backwards,
+         refuses_what_is_no_table, refuses_missing_and_doubled_slots,
+         refuses_slots_before_what_they_need, names_the_cycle_of_a_deadlock,
+         refusal_names_what_would_do)

@@ -1,0 +1,1 @@
+schedule --stages 4 --microbatches 8

@@ -1,0 +1,1 @@
+schedule interleaved --stages 4 --microbatches 6 --chunks 2
