@@ -107,7 +107,9 @@ static bool build_tree(struct json *document, bool lenient, struct diag *diag)
         return false;
     }
     const char *text = document->scan.nonfinite > 0 ? build_plain_text(document) : source->text;
-    document->root = cJSON_ParseWithLength(text, source->length);
+    /* The root value alone: cJSON misses the byte order mark of a very short text. */
+    const struct json_mark *root = &document->scan.marks[0];
+    document->root = cJSON_ParseWithLength(text + root->begin, root->end - root->begin);
     if (document->root == NULL) {
         BUG("%s: cJSON refuses a text that the scan took", source->name);
     }
