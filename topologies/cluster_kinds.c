@@ -108,14 +108,6 @@ bool cluster_kinds_find(struct cluster_kinds *kinds, struct json_value object, c
 {
     const struct json_value value = json_find(object, key);
     const char *word;
-    struct accelerator described;
-    if (json_is_object(value)) {
-        if (!accelerator_read_json(value, kinds->arena, &described, diag)) {
-            return false;
-        }
-        *out = add_accelerator(kinds, &described);
-        return true;
-    }
     if (!json_value_string(value, &word)) {
         return json_read_string(object, key, kinds->arena, &word, diag);
     }

@@ -34,7 +34,7 @@ struct cluster_kinds {
 /* Reads the optional member "accelerators" of a cluster. */
 bool cluster_kinds_init(struct cluster_kinds *kinds, struct json_value object, struct arena *arena,
                         struct diag *diag);
-/* Index among kinds->accelerators of the kind that `key` of `object` names or describes. */
+/* Index among kinds->accelerators of the kind that `key` of `object` names. */
 bool cluster_kinds_find(struct cluster_kinds *kinds, struct json_value object, const char *key,
                         uint32_t *out, struct diag *diag);
 
