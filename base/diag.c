@@ -126,20 +126,30 @@ static const char *skip_character(const char *at)
     return at;
 }
 
-/* Pushes up to `count` characters, control characters as blanks; gives where it stopped. */
+/* Pushes up to `count` characters on one line: a control character as a blank, bytes that are no
+ * UTF-8 as a question mark. Gives where it stopped. */
 static const char *push_characters(struct text *out, const char *at, uint32_t count)
 {
     for (uint32_t i = 0; i < count && *at != '\0'; i++) {
         const char *next = skip_character(at);
+        const size_t length = (size_t)(next - at);
         const unsigned char byte = (unsigned char)*at;
         if (byte < 0x20 || byte == 0x7f) {
             text_push(out, " ");
+        } else if (text_count_character(at, length) != length) {
+            text_push(out, "?");
         } else {
-            text_push_bytes(out, at, (size_t)(next - at));
+            text_push_bytes(out, at, length);
         }
         at = next;
     }
     return at;
+}
+
+/* Message and hint may quote what stands in a file. */
+static void push_line(struct text *out, const char *line)
+{
+    push_characters(out, line, UINT32_MAX);
 }
 
 /* Characters before the column, no more than the line has. */
@@ -176,7 +186,7 @@ static void dump_source(const struct diag_place *place, struct text *out)
 
 static void dump_place(const struct diag_place *place, struct text *out)
 {
-    text_push(out, "%s", place->file == NULL ? "shardplan" : place->file);
+    push_line(out, place->file == NULL ? "shardplan" : place->file);
     if (place->file != NULL && place->line > 0) {
         text_push(out, ":%u", place->line);
         if (place->column > 0) {
@@ -190,13 +200,16 @@ static void dump_entry(const struct diag_entry *entry, struct text *out)
 {
     const struct diag_place *place = &entry->place;
     dump_place(place, out);
-    text_push(out, "%s: %s [%s]\n", entry->warning ? "warning" : "error", entry->message,
-              diag_code_name(entry->code));
-    if (place->source_line != NULL && place->line > 0 && place->column > 0) {
+    text_push(out, "%s: ", entry->warning ? "warning" : "error");
+    push_line(out, entry->message);
+    text_push(out, " [%s]\n", diag_code_name(entry->code));
+    if (place->source_line != NULL && place->source_line[0] != '\0' && place->column > 0) {
         dump_source(place, out);
     }
     if (entry->hint != NULL) {
-        text_push(out, "    hint: %s\n", entry->hint);
+        text_push(out, "    hint: ");
+        push_line(out, entry->hint);
+        text_push(out, "\n");
     }
 }
 

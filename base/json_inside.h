@@ -43,9 +43,6 @@ struct json_scan {
     uint32_t nonfinite; /* numbers without a finite value, accepted because lenient */
 };
 
-/* Bytes of the valid UTF-8 sequence at the start of `bytes`, 0 if there is none. */
-uint32_t json_scan_utf8(const char *bytes, size_t length);
-
 /* True if a value at `text` is a number (or a lenient non-finite word) that no double holds. */
 bool json_scan_is_nonfinite(const char *text, size_t length);
 

@@ -22,30 +22,6 @@ struct scanner {
     struct diag *diag;
 };
 
-uint32_t json_scan_utf8(const char *bytes, size_t length)
-{
-    /* RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. */
-    const unsigned char *byte = (const unsigned char *)bytes;
-    if (length == 0 || byte[0] < 0x80) {
-        return length == 0 ? 0 : 1;
-    }
-    if (byte[0] < 0xc2 || byte[0] > 0xf4) {
-        return 0;
-    }
-    const uint32_t size = byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
-    if (length < size) {
-        return 0;
-    }
-    for (uint32_t i = 1; i < size; i++) {
-        if ((byte[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    const bool bad = (byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f) ||
-                     (byte[0] == 0xf0 && byte[1] < 0x90) || (byte[0] == 0xf4 && byte[1] > 0x8f);
-    return bad ? 0 : size;
-}
-
 static bool fault(struct scanner *scanner, size_t offset, const char *hint, const char *message)
 {
     return diag_push(scanner->diag, DIAG_B103, json_source_place(scanner->source, offset), hint,
@@ -157,7 +133,8 @@ static bool scan_string(struct scanner *scanner)
             continue;
         }
         const uint32_t size =
-            byte < 0x20 ? 0 : json_scan_utf8(text + scanner->at, scanner->length - scanner->at);
+            byte < 0x20 ? 0
+                        : text_count_character(text + scanner->at, scanner->length - scanner->at);
         if (size == 0) {
             return refuse_byte(scanner, begin);
         }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_inside.h"
-
 void json_writer_init(struct json_writer *writer, struct text *out, bool compact)
 {
     *writer = (struct json_writer){.out = out, .first = true, .compact = compact};
@@ -101,7 +99,7 @@ static void push_quoted(struct json_writer *writer, const char *value)
     size_t rest = strlen(value);
     push(writer, "\"");
     while (rest > 0) {
-        const uint32_t size = json_scan_utf8(value, rest);
+        const uint32_t size = text_count_character(value, rest);
         if (size == 0) {
             push(writer, "\xef\xbf\xbd");
         } else if (*value == '"' || *value == '\\') {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 
@@ -26,6 +27,9 @@ void text_push_bytes(struct text *text, const char *bytes, size_t length);
 char *text_build(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 char *text_build_copy(struct arena *arena, const char *bytes, size_t length);
+
+/* Bytes of the valid UTF-8 sequence at the start of `bytes`, 0 if there is none. */
+uint32_t text_count_character(const char *bytes, size_t length);
 
 /* The candidate nearest to `word` by edit distance (at most a third of its length, at least 1),
  * or NULL: what "did you mean" prints. Ties go to the earlier candidate. */

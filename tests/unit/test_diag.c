@@ -156,6 +156,20 @@ START_TEST(clips_long_lines_around_the_column)
 }
 END_TEST
 
+START_TEST(one_line_stays_one_line)
+{
+    init();
+    diag_push(&diag, DIAG_B103, place("a\nb", 1, 3, "x\x1b[31m\xe4y"), "h\ti", "key '\n\xff'");
+    diag_push(&diag, DIAG_B103, place("c", 1, 1, ""), NULL, "empty");
+    ck_assert_str_eq(dump(), "a b:1:3: error: key ' ?' [B103]\n"
+                             "    x [31m?y\n"
+                             "      ^\n"
+                             "    hint: h i\n"
+                             "c:1:1: error: empty [B103]\n");
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(caret_counts_characters)
 {
     init();
@@ -172,7 +186,7 @@ START_TEST(caret_counts_characters)
     /* A column behind the end of its line, and bytes that are no UTF-8, stay inside the line. */
     init();
     diag_push(&diag, DIAG_B103, place("a", 1, 900, "short\x80\x80"), NULL, "here");
-    ck_assert_str_eq(dump() + strlen("a:1:900: error: here [B103]\n"), "    short\x80\x80\n"
+    ck_assert_str_eq(dump() + strlen("a:1:900: error: here [B103]\n"), "    shor?\n"
                                                                        "         ^\n");
     arena_release(&arena);
 }
@@ -191,4 +205,4 @@ END_TEST
 
 TAP_MAIN("diag", codes_are_a_list, looks, places_may_be_vague, sorts_by_place_then_report,
          keeps_twenty_counts_all, warnings_never_hide_errors, clips_long_lines_around_the_column,
-         caret_counts_characters, bug_exits_with_3)
+         caret_counts_characters, one_line_stays_one_line, bug_exits_with_3)

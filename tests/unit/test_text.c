@@ -60,6 +60,37 @@ START_TEST(bytes_may_hold_nul)
 }
 END_TEST
 
+START_TEST(characters)
+{
+    static const struct {
+        const char *bytes;
+        uint32_t size;
+    } rows[] = {
+        {"a", 1},
+        {"\x7f", 1},
+        {"\x80", 0},
+        {"\xc3\xb6x", 2},
+        {"\xc3", 0},
+        {"\xc1\xbf", 0},
+        {"\xe2\x82\xac", 3},
+        {"\xe2\x82", 0},
+        {"\xe0\x9f\xbf", 0},
+        {"\xed\x9f\xbf", 3},
+        {"\xed\xa0\x80", 0},
+        {"\xf0\x9f\x98\x80", 4},
+        {"\xf0\x8f\xbf\xbf", 0},
+        {"\xf4\x8f\xbf\xbf", 4},
+        {"\xf4\x90\x80\x80", 0},
+        {"\xf5\x80\x80\x80", 0},
+        {"\xc3\xc3", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ck_assert_uint_eq(text_count_character(rows[i].bytes, strlen(rows[i].bytes)), rows[i].size);
+    }
+}
+END_TEST
+
 START_TEST(nearest_word)
 {
     static const char *const words[] = {"degree", "bandwidth", "latency", "name", "kind", "same"};
@@ -108,5 +139,5 @@ START_TEST(digest_is_fnv_1a)
 }
 END_TEST
 
-TAP_MAIN("text", pushes_join, one_push_larger_than_the_room, bytes_may_hold_nul, nearest_word,
-         digest_is_fnv_1a)
+TAP_MAIN("text", pushes_join, one_push_larger_than_the_room, bytes_may_hold_nul, characters,
+         nearest_word, digest_is_fnv_1a)

@@ -1,0 +1,1 @@
+show cluster @ --max-input 100B
