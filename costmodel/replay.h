@@ -1,8 +1,9 @@
-/* How long one step of a pipeline takes when every slot's time is known: the longest path, exactly.
+/* How long one step of a pipeline takes when every slot's time is known: the longest path,
+ * exactly.
  *
- * A slot starts when the slot before it on its stage has ended and, coming from another stage, what it needs
- * has arrived. A transfer between two chunks of one stage costs nothing. Nothing else is waited for: transfers
- * do not queue for links. */
+ * A slot starts when the slot before it on its stage has ended and, coming from another stage,
+ * what it needs has arrived. A transfer between two chunks of one stage costs nothing. Nothing
+ * else is waited for: transfers do not queue for links. */
 #ifndef SHARDPLAN_COSTMODEL_REPLAY_H
 #define SHARDPLAN_COSTMODEL_REPLAY_H
 
@@ -13,8 +14,8 @@
 #include "base/arena.h"
 #include "plan/schedule.h"
 
-/* Seconds of one micro-batch, per model chunk (position in the chain, 0 .. stages*chunks-1). No value is
- * negative. Arrays that may be NULL count as zeros unless said otherwise. */
+/* Seconds of one micro-batch, per model chunk (position in the chain, 0 .. stages*chunks-1). No
+ * value is negative. Arrays that may be NULL count as zeros unless said otherwise. */
 struct replay_times {
     const double *forward_s;
     const double *backward_s; /* a whole backward: input and weight gradient */
@@ -35,8 +36,9 @@ struct replay_step {
     uint32_t cost; /* index of its duration and arrival delay: kind * model chunks + model chunk */
 };
 
-/* The slots of a stream, each behind all it waits for. Built once per stream; read-only while evaluated.
- * Step 0 is the start; before the first forward of each model chunk stands a step that waits for its release. */
+/* The slots of a stream, each behind all it waits for. Built once per stream; read-only while
+ * evaluated. Step 0 is the start; before the first forward of each model chunk stands a step
+ * that waits for its release. */
 struct replay_plan {
     struct schedule_shape shape;
     uint32_t chunk_count; /* model chunks: stages * chunks */
@@ -59,9 +61,9 @@ struct replay_result {
     const double *chunk_end_s;   /* [model chunk] its last slot has ended: gradients are whole */
 };
 
-/* Slots and transfers on one path through the step, as counts per model chunk. For any times the makespan is
- * at least replay_find_bound: each entry of a path is waited for in turn, whatever it lasts. A cut found with
- * send_blocks holds for times with send_blocks only. */
+/* Slots and transfers on one path through the step, as counts per model chunk. For any times the
+ * makespan is at least replay_find_bound: each entry of a path is waited for in turn, whatever
+ * it lasts. A cut found with send_blocks holds for times with send_blocks only. */
 struct replay_cut {
     uint32_t chunk_count;
     uint32_t *slots[SLOT_KIND_COUNT]; /* [model chunk] */
@@ -82,7 +84,8 @@ void replay_cut_init(uint32_t chunk_count, struct arena *arena, struct replay_cu
 /* One longest path for these times; out is from replay_cut_init. Overwrites the scratch. */
 void replay_find_cut(const struct replay_plan *plan, const struct replay_times *times,
                      void *scratch, struct replay_cut *out);
-/* The cut's length under any times: the makespan for those it was found with, else a lower bound. */
+/* The cut's length under any times: the makespan for those it was found with, else a lower
+ * bound. */
 double replay_find_bound(const struct replay_cut *cut, const struct replay_times *times);
 
 #endif

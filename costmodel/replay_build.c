@@ -2,8 +2,9 @@
 #include "base/diag.h"
 #include "costmodel/replay_inside.h"
 
-/* Steps are written in rounds: each stage adds its next slot when what it needs stands in an earlier round.
- * So the steps of a round do not depend on each other, which lets the processor overlap them. */
+/* Steps are written in rounds: each stage adds its next slot when what it needs stands in an
+ * earlier round. So the steps of a round do not depend on each other, which lets the processor
+ * overlap them. */
 struct builder {
     const struct stream *stream;
     struct replay_plan *plan;
@@ -45,7 +46,8 @@ static void push_slot(struct builder *builder, uint32_t stage, const struct slot
     plan->slot_counts[slot->kind][chunk]++;
 }
 
-/* Adds the stage's next slot; false when the stage is done or must wait for a step of this round. */
+/* Adds the stage's next slot; false when the stage is done or must wait for a step of this
+ * round. */
 static bool push_next(struct builder *builder, uint32_t stage, uint32_t round_begin)
 {
     const struct stream *stream = builder->stream;

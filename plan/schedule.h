@@ -33,10 +33,11 @@ struct schedule {
     const char *name; /* "1f1b" */
     const char *summary;
     bool chunked; /* wants chunks > 1 */
-    /* NULL when the shape (no count of it zero, chunks as `chunked` says) is legal, else the reason with
-     * what would be right (static text). The member may set no refuses. */
+    /* NULL when the shape (no count of it zero, chunks as `chunked` says) is legal, else the
+     * reason with what would be right (static text). The member may set no refuses. */
     const char *(*refuses)(const struct schedule_shape *shape);
-    /* Writes the stage's slots in order to out (room for schedule_count_slots) and returns their number. */
+    /* Writes the stage's slots in order to out (room for schedule_count_slots) and returns their
+     * number. */
     uint32_t (*stream)(const struct schedule_shape *shape, uint32_t stage, struct slot *out);
     /* Model chunk (0 .. stages*chunks-1, in chain order) that sits at (stage, chunk);
      * NULL: chunk * stages + stage. */
@@ -50,9 +51,11 @@ const struct schedule *schedule_find(const char *name); /* NULL if none */
 const char *const *schedule_names(void); /* NULL-terminated, in the order of the table */
 /* Upper bound of the slots of one stage: 3 * micro_batches * chunks. */
 uint64_t schedule_count_slots(const struct schedule_shape *shape);
-/* Why the schedule cannot run this shape, with what would be right (static text); NULL when it can. */
+/* Why the schedule cannot run this shape, with what would be right (static text); NULL when it
+ * can. */
 const char *schedule_refuses(const struct schedule *schedule, const struct schedule_shape *shape);
-/* "F0", "B0" (whole backward or its input-gradient part), "W0"; with the chunk, "F0.1", when chunks > 1. */
+/* "F0", "B0" (whole backward or its input-gradient part), "W0"; with the chunk, "F0.1", when
+ * chunks > 1. */
 void schedule_dump_slot(const struct slot *slot, uint32_t chunks, struct text *out);
 
 /* All streams of a schedule: the one description both judges read. */
@@ -62,8 +65,8 @@ struct stream {
     struct slot **slots;   /* per stage */
     uint32_t *model_chunk; /* [stage * chunks + chunk] position in the chain */
     uint32_t *chunk_place; /* inverse: [model_chunk] = stage * chunks + chunk */
-    /* Most micro-batch chunks alive at once per stage (from their forward to the end of their backward or weight
-     * gradient), and the same in whole micro-batches (a chunk counts 1/chunks). */
+    /* Most micro-batch chunks alive at once per stage (from their forward to the end of their
+     * backward or weight gradient); each counts 1/chunks of a micro-batch's memory. */
     uint32_t *peak_live_chunks;
     const char *file; /* the table it was read from, one row per stage; NULL: built */
 };
@@ -73,22 +76,23 @@ struct stream {
 /* Streams of more slots than this, all stages together, are refused: 2^24. */
 #define STREAM_SLOTS_MAX 16777216u
 
-/* Beyond the order of its own stage a slot waits for the same micro-batch on one other model chunk: a forward
- * for the forward of the chunk before, a backward or input gradient for that of the chunk behind. Gives that
- * model chunk, or STREAM_NO_SOURCE. */
+/* Beyond the order of its own stage a slot waits for the same micro-batch on one other model
+ * chunk: a forward for the forward of the chunk before, a backward or input gradient for that of
+ * the chunk behind. Gives that model chunk, or STREAM_NO_SOURCE. */
 uint32_t stream_find_source(const struct stream *stream, uint32_t stage, const struct slot *slot);
 
-/* Builds and checks: refused shapes, missing or doubled slots, backward before forward, deadlock (the cycle
- * is named). */
+/* Builds and checks: refused shapes, missing or doubled slots, backward before forward, deadlock
+ * (the cycle is named). */
 bool stream_build(const struct schedule *schedule, const struct schedule_shape *shape,
                   struct arena *arena, struct stream *out, struct diag *diag);
-/* Reads a table of slots: one row per stage, comma-separated cells in time order, each MODEL-CHUNK KIND
- * MICRO-BATCH as in "0F0,0F1,,0B0" (F forward, B backward, I input gradient, W weight gradient; an empty cell
- * is an idle slot): the compute-only CSV that torch.distributed.pipelining loads. `name` stands for the file.
- * Checked like a built stream. */
+/* Reads a table of slots: one row per stage, comma-separated cells in time order, each
+ * MODEL-CHUNK KIND MICRO-BATCH as in "0F0,0F1,,0B0" (F forward, B backward, I input gradient, W
+ * weight gradient; an empty cell is an idle slot): the compute-only CSV that
+ * torch.distributed.pipelining loads. `name` stands for the file. Checked like a built stream. */
 bool stream_read_table(const char *name, const char *text, size_t length, struct arena *arena,
                        struct stream *out, struct diag *diag);
-/* Also the belief check used by tests and debug builds on any stream; scratch comes from the arena of diag. */
+/* Also the belief check used by tests and debug builds on any stream; scratch comes from the
+ * arena of diag. */
 bool stream_check(const struct stream *stream, struct diag *diag);
 
 #endif

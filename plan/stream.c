@@ -82,7 +82,8 @@ static void place_chunks(const struct schedule *schedule, struct stream *stream)
     }
 }
 
-/* The nearest number of micro-batches that the schedule takes, going down (step -1) or up; 0 if none is near. */
+/* The nearest number of micro-batches that the schedule takes, going down (step -1) or up; 0 if
+ * none is near. */
 static uint32_t find_legal(const struct schedule *schedule, struct schedule_shape shape, int step)
 {
     for (uint32_t i = 0; i < HINT_TRIES && shape.micro_batches > 0; i++) {

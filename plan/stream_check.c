@@ -124,7 +124,8 @@ static bool check_stage(const struct stream *stream, uint32_t stage, struct diag
     return good;
 }
 
-/* How far each stage has come, and which slots have ended: [model chunk * micro_batches + micro-batch]. */
+/* How far each stage has come, and which slots have ended: [model chunk * micro_batches +
+ * micro-batch]. */
 struct walk {
     uint32_t *at;
     bool *forward, *backward;
@@ -181,7 +182,8 @@ static void push_wait(const struct stream *stream, const struct walk *walk, uint
     text_push(out, " of stage %u", find_blocker(stream, walk, stage));
 }
 
-/* Every blocked stage waits for a blocked one, so following them from any comes into a cycle; its first stage. */
+/* Every blocked stage waits for a blocked one, so following them from any comes into a cycle;
+ * its first stage. */
 static uint32_t find_cycle(const struct stream *stream, const struct walk *walk, uint32_t blocked)
 {
     uint32_t stage = blocked;

@@ -65,7 +65,7 @@ struct answer {
     struct replay_result times;
 };
 
-/* --- the question -------------------------------------------------------------------------------------- */
+/* --- the question ----------------------------------------------------------------------------- */
 
 static bool read_file(struct command *command, const char *path, struct text *out)
 {
@@ -210,7 +210,7 @@ static bool read_times(struct command *command, const struct stream *stream,
     return true;
 }
 
-/* --- the answer ---------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static void dump_slots(const struct stream *stream, uint32_t stage, struct json_writer *out)
 {

@@ -1,5 +1,6 @@
-/* Chunk by chunk, all forwards of one before the next, then all backwards the same way back: each chunk's
- * parameters are needed once forward and once backward (Lamy-Poirier 2023, breadth-first pipeline). */
+/* Chunk by chunk, all forwards of one before the next, then all backwards the same way back:
+ * each chunk's parameters are needed once forward and once backward (Lamy-Poirier 2023,
+ * breadth-first pipeline). */
 #include "plan/schedule.h"
 
 static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struct slot *out)

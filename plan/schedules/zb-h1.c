@@ -1,5 +1,5 @@
-/* One forward, one input gradient; weight gradients come late, where the stage would wait, with no more
- * micro-batches alive than the first stage of 1F1B keeps (Qi et al. 2023, ZB-H1). */
+/* One forward, one input gradient; weight gradients come late, where the stage would wait, with
+ * no more micro-batches alive than the first stage of 1F1B keeps (Qi et al. 2023, ZB-H1). */
 #include "plan/schedule.h"
 
 static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struct slot *out)

@@ -1,5 +1,5 @@
-/* Twice the warm-up, so that no stage waits between its first and last slot when forwards, input and weight
- * gradients last the same (Qi et al. 2023, ZB-H2). */
+/* Twice the warm-up, so that no stage waits between its first and last slot when forwards, input
+ * and weight gradients last the same (Qi et al. 2023, ZB-H2). */
 #include "plan/schedule.h"
 
 static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struct slot *out)

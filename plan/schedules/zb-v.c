@@ -1,5 +1,6 @@
-/* Two model chunks per stage, the chain going down the stages and back up, weight gradients in the waits
- * (Qi et al. 2024, ZB-V; order as in torch.distributed.pipelining, ScheduleZBVZeroBubble). */
+/* Two model chunks per stage, the chain going down the stages and back up, weight gradients in
+ * the waits (Qi et al. 2024, ZB-V; order as in torch.distributed.pipelining,
+ * ScheduleZBVZeroBubble). */
 #include "plan/schedule.h"
 
 static const char *refuses(const struct schedule_shape *shape)
@@ -13,7 +14,8 @@ static uint32_t place(const struct schedule_shape *shape, uint32_t stage, uint32
     return chunk == 0 ? stage : 2 * shape->stages - 1 - stage;
 }
 
-/* The order is made for at least 2 * stages - 1 micro-batches; slots of those that do not exist are left out. */
+/* The order is made for at least 2 * stages - 1 micro-batches; slots of those that do not exist
+ * are left out. */
 struct writer {
     struct slot *out;
     uint32_t count, micro_batches;

@@ -1,4 +1,5 @@
-/* Any text is either refused with a diagnostic, or becomes a stream that ends and whose longest path is one. */
+/* Any text is either refused with a diagnostic, or becomes a stream that ends and whose longest
+ * path is one. */
 #include "tests/fuzz/fuzz.h"
 
 #include "costmodel/replay.h"

@@ -228,8 +228,8 @@ static double chunk_work(const struct stream *stream, const struct replay_times 
     return work_s;
 }
 
-/* Bound P9: the way to a stage's first chunk, all its own work, and the way back from there; the last only
- * where backwards are whole, since weight gradients may end a stage. */
+/* Bound P9: the way to a stage's first chunk, all its own work, and the way back from there; the
+ * last only where backwards are whole, since weight gradients may end a stage. */
 static double bound_of_stage(const struct naive *naive, uint32_t stage)
 {
     const struct stream *stream = naive->stream;
@@ -299,7 +299,8 @@ START_TEST(a_path_bounds_all_times)
 }
 END_TEST
 
-/* More time anywhere never ends the step sooner; twice the time everywhere is twice the makespan, exactly. */
+/* More time anywhere never ends the step sooner; twice the time everywhere is twice the
+ * makespan, exactly. */
 static void growth_law(const struct schedule *schedule, const struct stream *stream)
 {
     (void)schedule;

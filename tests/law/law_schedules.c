@@ -1,4 +1,5 @@
-/* What every pipeline schedule keeps: each slot once behind what it needs, no waiting in a circle. */
+/* What every pipeline schedule keeps: each slot once behind what it needs, no waiting in a
+ * circle. */
 #include <string.h>
 
 #include "tests/law/each_stream.h"

@@ -15,11 +15,11 @@ struct row {
 };
 
 /* Equal stages, free transfers. Sources: GPipe (Huang et al. 2019, section 2.3) and 1F1B: bubble
- * (p-1)(F+B), at most m and min(m, p-i) micro-batches alive; interleaved 1F1B (Narayanan et al. 2021, section
- * 2.2): bubble (p-1)(F+B)/v, Megatron-LM's warm-up 2(p-1-i) + (v-1)p plus one chunk alive; breadth-first
- * (Lamy-Poirier 2023): the same bubble, everything alive; ZB-H1 and ZB-H2 (Qi et al. 2023), B the input
- * gradient: bubble (p-1)(F+B-W), p alive; (p-1)(F+B-2W) from a stage's first to its last slot, 2p-1 alive;
- * ZB-V (Qi et al. 2024): no wait inside, p alive. */
+ * (p-1)(F+B), at most m and min(m, p-i) micro-batches alive; interleaved 1F1B (Narayanan et al.
+ * 2021, section 2.2): bubble (p-1)(F+B)/v, Megatron-LM's warm-up 2(p-1-i) + (v-1)p plus one
+ * chunk alive; breadth-first (Lamy-Poirier 2023): the same bubble, everything alive; ZB-H1 and
+ * ZB-H2 (Qi et al. 2023), B the input gradient: bubble (p-1)(F+B-W), p alive; (p-1)(F+B-2W) from
+ * a stage's first to its last slot, 2p-1 alive; ZB-V (Qi et al. 2024): no wait inside, p alive. */
 static const struct row rows[] = {
     {"gpipe", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {8, 8, 8, 8}, false},
     {"1f1b", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {4, 3, 2, 1}, false},

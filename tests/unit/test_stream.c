@@ -1,4 +1,5 @@
-/* Streams that are no schedule are refused by stage and slot; tables are read as PyTorch reads them. */
+/* Streams that are no schedule are refused by stage and slot; tables are read as PyTorch reads
+ * them. */
 #include "plan/schedule.h"
 
 #include <string.h>
