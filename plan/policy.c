@@ -53,13 +53,16 @@ static bool is_among(const char *word, const char *const *words)
 const char *policy_refuse_fields(const struct policy_use *use, const char *const *costed,
                                  struct arena *arena)
 {
+    struct text list;
+    text_init(&list, arena);
     for (uint32_t i = 0; i < use->kind->field_count; i++) {
         const char *key = use->kind->fields[i].key;
         if (use->values[i].present && !is_among(key, costed))
-            return text_build(arena, "the judges cannot cost '%s' of policy '%s' yet", key,
-                              use->kind->name);
+            text_push(&list, "%s'%s'", list.length == 0 ? "" : ", ", key);
     }
-    return NULL;
+    return list.length == 0 ? NULL
+                            : text_build(arena, "the judges cannot cost %s of policy '%s' yet",
+                                         list.bytes, use->kind->name);
 }
 
 static uint32_t count_choices(const struct policy_field *field)

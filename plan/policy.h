@@ -122,7 +122,7 @@ const struct policy *policy_find(const char *name);
 const char *const *policy_names(void);
 const struct policy_value *policy_find_value(const struct policy_use *use, const char *key);   /* NULL: absent */
 
-/* Reasons for `refuses`, arena text: the kind as a whole; the first field stated that is not in `costed`
+/* Reasons for `refuses`, arena text: the kind as a whole; the fields stated that are not in `costed`
  * (NULL-terminated), or NULL. */
 const char *policy_refuse_kind(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
                                struct arena *arena);
