@@ -136,6 +136,7 @@ START_TEST(dumps)
         {UNIT_BYTES, 0, "0 B"},
         {UNIT_BYTES, 512, "512 B"},
         {UNIT_BYTES, 3 * 0x1p20, "3 MiB"},
+        {UNIT_BYTES, 0x1p29, "512 MiB"},
         {UNIT_BYTES, 0.5, "0.5 B"},
         {UNIT_BYTES, 1e24, "1000000000 PB"},
         {UNIT_BYTES, 1e60, "1e45 PB"},
