@@ -13,13 +13,13 @@
 struct plan_rules {
     const struct problem *problem;
     const struct plan *plan;
-    struct diag *diag;          /* NULL: no words */
+    struct diag *diag; /* NULL: no words */
     bool good;
 };
 
 /* Marks the plan as illegal. hint may be NULL. */
-void plan_rule_break(struct plan_rules *rules, enum diag_code code, const char *hint, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void plan_rule_break(struct plan_rules *rules, enum diag_code code, const char *hint,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* No need to look further. */
 bool plan_rule_is_settled(const struct plan_rules *rules);
 /* A hint in arena memory, or NULL where nobody reads it. */

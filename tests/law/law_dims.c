@@ -133,7 +133,7 @@ static void compare_rules(size_t m)
     struct random random;
     random_init(&random, 11);
     begin(models[m]);
-    for (uint32_t round = 0; round < 20000; round++) {
+    for (uint32_t round = 0; round < 4000; round++) {
         const struct arena_mark mark = arena_find_mark(&arena);
         struct group group;
         struct plan plan;
@@ -190,7 +190,7 @@ static void compare_products(size_t m)
     struct random random;
     random_init(&random, 13);
     begin(models[m]);
-    for (uint32_t round = 0; round < 20000; round++) {
+    for (uint32_t round = 0; round < 4000; round++) {
         struct group group;
         struct plan plan;
         fill(&random, &group, &plan);
