@@ -1,0 +1,169 @@
+/* Pops events in order; solves rates once per instant. */
+#include "sim/world.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+#define END_OF_TIME (UINT64_MAX / 2)
+
+enum event_kind { EVENT_TIMER, EVENT_LATENCY, EVENT_FLOW };
+
+struct world_wait {
+    struct world_flow flow;
+    uint32_t id, next_free;
+};
+
+void world_init(struct world *world, double ticks_per_s, void *state, void (*handle)(void *, uint32_t),
+                struct arena *arena)
+{
+    memset(world, 0, sizeof *world);
+    world->arena = arena;
+    world->ticks_per_s = ticks_per_s;
+    world->limit_ticks = UINT64_MAX;
+    world->state = state;
+    world->handle = handle;
+    world->wait_capacity = 64;
+    world->waits = ARENA_PUSH(arena, struct world_wait, world->wait_capacity);
+    world->free_wait = NONE;
+    agenda_init(&world->agenda, arena);
+    share_init(&world->share, ticks_per_s, arena);
+}
+
+uint32_t world_push_resource(struct world *world, double capacity_Bps)
+{
+    return share_push_resource(&world->share, capacity_Bps);
+}
+
+/* The instant that lies so many ticks (half a tick already added) behind another. */
+static uint64_t behind(struct world *world, uint64_t from_ticks, double ticks)
+{
+    assert(ticks >= 0.0);
+    if (!(ticks < (double)(END_OF_TIME - from_ticks))) {
+        world->is_late = true;
+        return world->now_ticks;
+    }
+    return from_ticks + (uint64_t)ticks;
+}
+
+static uint64_t ahead(struct world *world, double ticks)
+{
+    return behind(world, world->now_ticks, ticks);
+}
+
+void world_push_alarm(struct world *world, double when_s, uint32_t id)
+{
+    const uint64_t said = behind(world, 0, when_s * world->ticks_per_s + 0.5);
+    const uint64_t when = said > world->now_ticks ? said : world->now_ticks;
+    agenda_push(&world->agenda, when, (struct agenda_event){.kind = EVENT_TIMER, .id = id});
+}
+
+void world_push_timer(struct world *world, double seconds, uint32_t id)
+{
+    const uint64_t when = ahead(world, seconds * world->ticks_per_s + 0.5);
+    agenda_push(&world->agenda, when, (struct agenda_event){.kind = EVENT_TIMER, .id = id});
+}
+
+static uint32_t new_wait(struct world *world)
+{
+    if (world->free_wait != NONE) {
+        const uint32_t wait = world->free_wait;
+        world->free_wait = world->waits[wait].next_free;
+        return wait;
+    }
+    if (world->wait_count == world->wait_capacity) {
+        struct world_wait *grown =
+            ARENA_PUSH(world->arena, struct world_wait, (size_t)2 * world->wait_capacity);
+        memcpy(grown, world->waits, world->wait_count * sizeof *grown);
+        world->waits = grown;
+        world->wait_capacity *= 2;
+    }
+    return world->wait_count++;
+}
+
+static void start_flow(struct world *world, const struct world_flow *flow, uint32_t id)
+{
+    const struct share_flow pushed = {.resources = flow->resources,
+                                      .resource_count = flow->resource_count,
+                                      .weight = flow->weight,
+                                      .cap_Bps = flow->cap_Bps,
+                                      .left_bytes = flow->bytes,
+                                      .owner = id};
+    share_push_flow(&world->share, &pushed, world->now_ticks);
+}
+
+void world_push_flow(struct world *world, const struct world_flow *flow, uint32_t id)
+{
+    const uint64_t when = ahead(world, flow->latency_s * world->ticks_per_s + 0.5);
+    if (flow->bytes <= 0.0) {
+        agenda_push(&world->agenda, when, (struct agenda_event){.kind = EVENT_TIMER, .id = id});
+        return;
+    }
+    if (when == world->now_ticks) {
+        start_flow(world, flow, id);
+        return;
+    }
+    const uint32_t wait = new_wait(world);
+    world->waits[wait].flow = *flow;
+    world->waits[wait].id = id;
+    agenda_push(&world->agenda, when, (struct agenda_event){.kind = EVENT_LATENCY, .id = wait});
+}
+
+/* Each flow with a new rate has a new end; events of its older versions are void. */
+static void solve(struct world *world)
+{
+    struct share *share = &world->share;
+    share_solve(share, world->now_ticks);
+    for (uint32_t i = 0; i < share->changed_count; i++) {
+        const uint32_t flow = share->changed[i];
+        const uint64_t when = ahead(world, share_find_ticks(share, flow));
+        agenda_push(&world->agenda, when,
+                    (struct agenda_event){EVENT_FLOW, flow, share->flows[flow].version});
+    }
+    share->changed_count = 0;
+}
+
+static void happen(struct world *world, const struct agenda_event *event)
+{
+    uint32_t id = event->id;
+    switch ((enum event_kind)event->kind) {
+    case EVENT_TIMER: break;
+    case EVENT_LATENCY: {
+        struct world_wait *wait = &world->waits[event->id];
+        start_flow(world, &wait->flow, wait->id);
+        wait->next_free = world->free_wait;
+        world->free_wait = event->id;
+        return;
+    }
+    case EVENT_FLOW:
+        if (world->share.flows[event->id].version != event->version) {
+            return;
+        }
+        id = world->share.flows[event->id].owner;
+        share_pop_flow(&world->share, event->id);
+        break;
+    }
+    world->handle(world->state, id);
+}
+
+bool world_run(struct world *world)
+{
+    struct agenda_event event;
+    if (share_is_dirty(&world->share)) {
+        solve(world);
+    }
+    while (!world->is_late && agenda_pop(&world->agenda, &world->now_ticks, &event) &&
+           world->now_ticks <= world->limit_ticks) {
+        world->events++;
+        happen(world, &event);
+        if (!agenda_has_more_now(&world->agenda) && share_is_dirty(&world->share)) {
+            solve(world);
+        }
+    }
+    return !world->is_late;
+}
+
+double world_find_s(const struct world *world, uint64_t ticks)
+{
+    return (double)ticks / world->ticks_per_s;
+}
