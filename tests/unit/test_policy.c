@@ -1,6 +1,7 @@
 /* Policies: field tables, what is read and refused, what a dump reads back to. */
 #include <string.h>
 
+#include "base/data_folder.h"
 #include "base/json.h"
 #include "plan/policy.h"
 #include "tests/tap_main.h"
@@ -125,6 +126,36 @@ START_TEST(all_fields_of_all_members_round_trip)
 }
 END_TEST
 
+/* docs/schemas/plan.schema.json lists the same kinds and keys: an editor that reads it knows all of them. */
+static void expect_properties(struct json_value definitions, const struct policy *policy)
+{
+    struct json_value definition =
+        json_find(definitions, text_build(&arena, "policy_%s", policy->name));
+    struct json_value properties = json_find(definition, "properties");
+    ck_assert_msg(json_is_object(properties), "the schema does not know policy '%s'", policy->name);
+    ck_assert_msg(json_count(properties) == policy->field_count + 1,
+                  "%s: %u keys in the schema, %u in the table", policy->name,
+                  json_count(properties), policy->field_count + 1);
+    for (uint32_t f = 0; f < policy->field_count; f++) {
+        ck_assert_msg(!json_is_absent(json_find(properties, policy->fields[f].key)),
+                      "%s: the schema lacks '%s'", policy->name, policy->fields[f].key);
+    }
+}
+
+START_TEST(schema_knows_every_field)
+{
+    struct json *document;
+    begin();
+    ck_assert(json_open(data_folder_find("docs/schemas/plan.schema.json", &arena), false, &arena,
+                        &document, &diag));
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        expect_properties(json_find(json_root(document), "$defs"), policy_table[i]);
+    }
+    json_close(document);
+    arena_release(&arena);
+}
+END_TEST
+
 /* --- texts -------------------------------------------------------------------------------------------- */
 
 START_TEST(one_word_stands_for_a_list)
@@ -203,5 +234,5 @@ START_TEST(reasons_name_the_fields)
 }
 END_TEST
 
-TAP_MAIN("policy", tables_are_sound, all_fields_of_all_members_round_trip,
+TAP_MAIN("policy", tables_are_sound, schema_knows_every_field, all_fields_of_all_members_round_trip,
          one_word_stands_for_a_list, faults_are_told_where_they_are, reasons_name_the_fields)
