@@ -109,7 +109,8 @@ void agenda_push(struct agenda *agenda, uint64_t when_ticks, struct agenda_event
 {
     assert(agenda->current == NONE || when_ticks >= agenda->instants[agenda->current].when_ticks);
     const uint32_t item = new_item(agenda);
-    struct agenda_instant *instant = &agenda->instants[find_instant(agenda, when_ticks)];
+    const uint32_t found = find_instant(agenda, when_ticks);
+    struct agenda_instant *instant = &agenda->instants[found];
     agenda->items[item] = (struct agenda_item){event, NONE};
     if (instant->first == NONE) {
         instant->first = item;
