@@ -72,16 +72,21 @@ static void check_mesh_dim(struct plan_rules *rules, const struct group *group, 
         check_accepted(rules, mesh->dim, mesh->variant);
 }
 
+static bool is_host(const struct dim *fold, const struct mesh_dim *mesh)
+{
+    for (uint32_t host = 0; host < 3 && fold->hosts[host] != NULL; host++) {
+        if (strcmp(plan_rule_dim_name(mesh), fold->hosts[host]) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Ranks of all hosts of a fold together. */
 static uint64_t host_ranks(const struct group *group, const struct dim *dim)
 {
     uint64_t ranks = 1;
-    for (uint32_t i = 0; i < group->mesh_count; i++) {
-        for (uint32_t host = 0; host < 3 && dim->hosts[host] != NULL; host++) {
-            if (strcmp(plan_rule_dim_name(&group->mesh[i]), dim->hosts[host]) == 0)
-                ranks *= group->mesh[i].degree;
-        }
-    }
+    for (uint32_t i = 0; i < group->mesh_count; i++)
+        ranks *= is_host(dim, &group->mesh[i]) ? group->mesh[i].degree : 1;
     return ranks;
 }
 
@@ -94,6 +99,23 @@ static const char *host_names(const struct plan_rules *rules, const struct dim *
     for (uint32_t host = 0; host < 3 && dim->hosts[host] != NULL; host++)
         text_push(&text, "%s%s", host == 0 ? "" : " x ", dim->hosts[host]);
     return text.bytes;
+}
+
+/* A fold that replaces its hosts' cuts takes their ranks from the inside out: whole hosts, then an even part of one. */
+static bool nests(const struct group *group, const struct mesh_fold *fold)
+{
+    uint32_t left = fold->degree;
+    for (uint32_t i = 0; i < group->mesh_count && left > 1; i++) {
+        const uint32_t degree = group->mesh[i].degree;
+        if (!is_host(fold->dim, &group->mesh[i]) || degree == 0)
+            continue;
+        if (left < degree)
+            return degree % left == 0;
+        if (left % degree != 0)
+            return false;
+        left /= degree;
+    }
+    return left == 1;
 }
 
 static void check_fold(struct plan_rules *rules, const struct group *group, uint32_t index)
@@ -115,6 +137,11 @@ static void check_fold(struct plan_rules *rules, const struct group *group, uint
             plan_rule_hint(rules, "a degree that divides %llu", (unsigned long long)ranks),
             "%s %u does not divide the %llu ranks of %s that it reuses%s", dim->name, fold->degree,
             (unsigned long long)ranks, host_names(rules, dim), where(rules, group));
+    } else if (dim->kind == DIM_FOLD_INSTEAD && !nests(group, fold)) {
+        plan_rule_break(rules, DIAG_P412,
+                        "take whole hosts from the inside out, then an even part of the next one",
+                        "%s %u does not nest in the ranks of %s%s", dim->name, fold->degree,
+                        host_names(rules, dim), where(rules, group));
     } else if (dim->on_or_off && fold->degree != 1 && fold->degree != ranks) {
         plan_rule_break(rules, DIAG_P412, NULL,
                         "%s is over all %llu ranks of %s or off (1), not %u%s", dim->name,

@@ -140,7 +140,7 @@ static bool read_value(const struct policy_field *field, struct json_value objec
         return read_words(field, json_find(object, field->key), arena, out, diag);
     case POLICY_FIELD_TEXT: return json_read_string(object, field->key, arena, &out->text, diag);
     case POLICY_FIELD_COUNT:
-        return json_read_u64(object, field->key, 0, UINT64_C(1) << 53, &out->count, diag);
+        return json_read_u64(object, field->key, 0, UINT32_MAX, &out->count, diag);
     case POLICY_FIELD_NUMBER:
         return json_read_double(object, field->key, -largest, largest, &out->number, diag);
     case POLICY_FIELD_FRACTION:

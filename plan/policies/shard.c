@@ -45,7 +45,8 @@ static const struct policy_field fields[] = {
     POLICY_SELECTORS,
 };
 
-enum { FIELD_TENSORS, FIELD_OVER };
+enum { FIELD_TENSORS, FIELD_OVER, FIELD_REGATHER };
+enum { REGATHER_KEPT };
 
 static bool has_word(const struct policy_value *value, const char *word)
 {
@@ -114,19 +115,53 @@ static bool fits(const struct problem *problem, const struct plan *plan,
     return true;
 }
 
+static bool cuts_data(const struct model *model, const struct dim *dim, uint32_t variant)
+{
+    for (uint32_t i = 0; i < dim->variants[variant].cut_count; i++) {
+        const uint32_t axis = model_find_axis(model, dim->variants[variant].cuts[i].axis);
+        if (axis != NO_INDEX && model->axes[axis].size == 0)
+            return true;
+    }
+    return false;
+}
+
+/* States are costed over all ranks that have the same weights, or not at all: NULL, or why not. */
+static const char *refuse_ranks(const struct problem *problem, const struct group *group,
+                                const struct policy_value *over, struct arena *arena)
+{
+    for (uint32_t i = 0; i < group->mesh_count; i++) {
+        const struct mesh_dim *mesh = &group->mesh[i];
+        if (mesh->dim == NULL || mesh->degree == 1)
+            continue;
+        const bool copies = cuts_data(problem->model, mesh->dim, mesh->variant);
+        if (copies && !has_word(over, mesh->dim->name))
+            return text_build(arena,
+                              "the judges cannot cost policy 'shard' that leaves out %s %u yet",
+                              mesh->dim->name, mesh->degree);
+        if (!copies && has_word(over, mesh->dim->name))
+            return text_build(arena, "the judges cannot cost policy 'shard' over %s yet",
+                              mesh->dim->name);
+    }
+    return NULL;
+}
+
 static const char *refuses(const struct problem *problem, const struct plan *plan,
                            const struct policy_use *use, struct arena *arena)
 {
     static const char *const costed[] = {"tensors", "over", "regather", NULL};
-    (void)plan;
-    const struct policy_value *over = &use->values[FIELD_OVER];
+    const struct policy_value *over = &use->values[FIELD_OVER],
+                              *regather = &use->values[FIELD_REGATHER];
     for (uint32_t i = 0; i < over->word_count; i++) {
         if (is_level(problem->cluster, over->words[i]))
             return text_build(arena,
                               "the judges cannot cost policy 'shard' over cluster level '%s' yet",
                               over->words[i]);
     }
-    return policy_refuse_fields(use, costed, arena);
+    if (regather->present && regather->word == REGATHER_KEPT)
+        return text_build(arena, "the judges cannot cost policy 'shard' with regather '%s' yet",
+                          regathers[regather->word]);
+    const char *reason = refuse_ranks(problem, &plan->groups[0], over, arena);
+    return reason != NULL ? reason : policy_refuse_fields(use, costed, arena);
 }
 
 /* Weights are shared over the group that sums their gradients. Sums and gathers follow from the shares when the
@@ -156,19 +191,9 @@ static void rewrite(const struct policy_use *use, struct work *work)
     }
 }
 
-static bool cuts_data(const struct model *model, const struct dim *dim, uint32_t variant)
-{
-    for (uint32_t i = 0; i < dim->variants[variant].cut_count; i++) {
-        const uint32_t axis = model_find_axis(model, dim->variants[variant].cuts[i].axis);
-        if (axis != NO_INDEX && model->axes[axis].size == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The optimizer's states, those with gradients, those with parameters: over all ranks that have the same weights. */
-static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index, struct arena *arena,
-                   struct policy_use *out)
+static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index,
+                   struct arena *arena, struct policy_use *out)
 {
     const struct group *group = &plan->groups[0];
     const char **over = ARENA_PUSH(arena, const char *, DIM_MAX);
@@ -182,8 +207,10 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
         return false;
     memset(out, 0, sizeof *out);
     out->kind = &policy_shard;
-    out->values[FIELD_TENSORS] = (struct policy_value){.present = true, .words = states, .word_count = index + 1};
-    out->values[FIELD_OVER] = (struct policy_value){.present = true, .words = over, .word_count = count};
+    out->values[FIELD_TENSORS] =
+        (struct policy_value){.present = true, .words = states, .word_count = index + 1};
+    out->values[FIELD_OVER] =
+        (struct policy_value){.present = true, .words = over, .word_count = count};
     return true;
 }
 

@@ -1,0 +1,63 @@
+/* Random meshes on a small cluster: what the laws of dims and policies run over. */
+#ifndef SHARDPLAN_TESTS_LAW_RANDOM_PLAN_H
+#define SHARDPLAN_TESTS_LAW_RANDOM_PLAN_H
+
+#include "base/random.h"
+#include "plan/plan.h"
+#include "tests/tap_main.h"
+
+static const char *const models[] = {"toy-4l", "toy-gqa-8l", "toy-moe-4l", "toy-mixed-6l"};
+#define MODEL_COUNT (sizeof models / sizeof models[0])
+
+static struct arena arena;
+static struct diag diag;
+static struct model model;
+static struct cluster cluster;
+static struct setup setup;
+static struct problem problem;
+static struct runtime runtime;
+
+/* 32 devices, a batch and a length with many divisors. */
+static inline void begin(const char *name)
+{
+    arena_init(&arena);
+    diag_init(&diag, &arena);
+    ck_assert_msg(model_read(name, &arena, &model, &diag), "%s", diag.entries[0].message);
+    ck_assert(cluster_read("dgx-h100:4", &arena, &cluster, &diag));
+    ck_assert(runtime_read(RUNTIME_DEFAULT, (struct diag_place){0}, &arena, &runtime, &diag));
+    setup = (struct setup){.global_batch = 96,
+                           .seq_length = 1536,
+                           .dtype = DTYPE_BF16,
+                           .optimizer = optimizer_find("adam"),
+                           .runtime = &runtime,
+                           .attention = ATTENTION_FLASH,
+                           .task = "pretrain"};
+    problem = (struct problem){.model = &model, .cluster = &cluster, .setup = &setup};
+}
+
+/* A mesh of all factors with random degrees, folds now and then; legal or not. */
+static inline void fill(struct random *random, struct group *group, struct plan *plan)
+{
+    static const uint32_t degrees[] = {1, 2, 3, 4, 6, 8, 12, 16, 32};
+    *group = (struct group){.mesh_count = 0};
+    *plan = (struct plan){.groups = group, .group_count = 1};
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        const struct dim *dim = dim_table[i];
+        const uint32_t degree = degrees[random_pop_below(random, 4 + random_pop_below(random, 5))];
+        if (dim->kind == DIM_FACTOR) {
+            group->mesh[group->mesh_count++] =
+                (struct mesh_dim){.dim = dim,
+                                  .degree = degree,
+                                  .variant = random_pop_below(random, dim->variant_count)};
+        } else if (random_pop_below(random, 2) == 0) {
+            group->folds[group->fold_count++] = (struct mesh_fold){.dim = dim, .degree = degree};
+        }
+    }
+    plan->schedule = (struct plan_schedule){
+        .schedule = schedule_table[random_pop_below(random, schedule_table_count)],
+        .micro_batch = 1 + random_pop_below(random, 3),
+        .chunks = 1 + random_pop_below(random, 2)};
+    setup.spare_devices = random_pop_below(random, 2) == 0 ? 0 : 31;
+}
+
+#endif
