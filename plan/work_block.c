@@ -91,17 +91,25 @@ static uint32_t travelling_pieces(const struct work_builder *builder, const stru
     return 0;
 }
 
-/* Messages for the moves of one tensor; `hidden`: the runtime runs them under the next compute item. `travelling`:
- * 1 only moves that travel under an op, 0 only the others, -1 all. */
+enum move_set { MOVES_ALL, MOVES_TRAVELLING, MOVES_OTHER };
+
+/* Which moves are meant: all, those that travel under an op, the others. `hidden`: the runtime runs them under the
+ * next compute item. */
+struct move_choice {
+    enum move_set set;
+    bool hidden;
+};
+
+/* Messages for the moves of one tensor. */
 static void push_moves(struct work_builder *builder, uint32_t tensor, struct shard_state from, struct shard_state to,
-                       bool hidden, int travelling, struct work_items *out)
+                       struct move_choice choice, struct work_items *out)
 {
     const struct tensor *which = &builder->model->tensors[tensor];
     struct shard_move moves[SHARD_MOVE_MAX];
     const uint32_t count = shard_moves_find(builder->mesh, which, from, to, moves);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pieces = travelling_pieces(builder, &moves[i]);
-        if (travelling >= 0 && (pieces > 0) != (travelling == 1)) {
+        if (choice.set != MOVES_ALL && (pieces > 0) != (choice.set == MOVES_TRAVELLING)) {
             continue;
         }
         work_push_message(out, builder->arena, (struct work_message){
@@ -109,7 +117,7 @@ static void push_moves(struct work_builder *builder, uint32_t tensor, struct sha
             .group = work_group_of_atoms(builder->work, builder->mesh, moves[i].atoms),
             .bytes = moves[i].elements * work_element_bytes(builder->problem, which),
             .dim = moves[i].dim, .cause = cause_of(moves[i].action),
-            .overlap = pieces > 0 || hidden ? OVERLAP_NEXT : OVERLAP_NONE,
+            .overlap = pieces > 0 || choice.hidden ? OVERLAP_NEXT : OVERLAP_NONE,
             .pieces = pieces > 0 ? pieces : 1, .period = 1});
     }
 }
@@ -169,7 +177,7 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
             const uint32_t tensor = which->inputs[i];
             const struct shard_state wanted = operand_state(builder, op, i);
             if (builder->known[tensor] && deliver(builder, &log, tensor, wanted)) {
-                push_moves(builder, tensor, builder->stored[tensor], wanted, false, -1, out);
+                push_moves(builder, tensor, builder->stored[tensor], wanted, (struct move_choice){MOVES_ALL, false}, out);
                 builder->stored[tensor] = kept_state(builder, builder->stored[tensor], wanted);
             }
         }
@@ -184,7 +192,7 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
         end.at[i] = builder->stored[part->output].at[i] == STATE_PARTIAL ? STATE_WHOLE
                                                                         : builder->stored[part->output].at[i];
     }
-    push_moves(builder, part->output, builder->stored[part->output], end, false, -1, out);
+    push_moves(builder, part->output, builder->stored[part->output], end, (struct move_choice){MOVES_ALL, false}, out);
     builder->stored[part->output] = end;
 }
 
@@ -203,7 +211,7 @@ static struct shard_state gradient_target(const struct work_builder *builder, ui
 }
 
 /* Gradients of one tensor from all its readers are summed where they are alike, then moved once per state. */
-static void push_gradient_moves(struct work_builder *builder, uint32_t tensor, bool hidden, int travelling,
+static void push_gradient_moves(struct work_builder *builder, uint32_t tensor, struct move_choice choice,
                                 struct work_items *out)
 {
     struct shard_state states[READER_MAX];
@@ -229,7 +237,7 @@ static void push_gradient_moves(struct work_builder *builder, uint32_t tensor, b
     }
     const struct shard_state target = gradient_target(builder, tensor);
     for (uint32_t k = 0; k < count; k++) {
-        push_moves(builder, tensor, states[k], target, hidden, travelling, out);
+        push_moves(builder, tensor, states[k], target, choice, out);
     }
 }
 
@@ -263,14 +271,14 @@ static bool reads_again(const struct op *op, uint32_t tensor)
     return false;
 }
 
-static void push_input_moves(struct work_builder *builder, uint32_t op, bool hidden, int travelling,
+static void push_input_moves(struct work_builder *builder, uint32_t op, struct move_choice choice,
                              struct work_items *out)
 {
     const struct op *which = op_at(builder, op);
     for (uint32_t i = 0; i < which->input_count; i++) {
         const uint32_t tensor = which->inputs[i];
         if (has_gradient(builder, tensor) && is_first_reader(builder, tensor, op)) {
-            push_gradient_moves(builder, tensor, hidden, travelling, out);
+            push_gradient_moves(builder, tensor, choice, out);
         }
     }
 }
@@ -291,7 +299,7 @@ static void push_regathers(struct work_builder *builder, struct unit unit, struc
             const uint32_t tensor = which->inputs[i];
             const struct shard_state wanted = operand_state(builder, op, i);
             if (reads_again(which, tensor) && builder->known[tensor] && deliver(builder, log, tensor, wanted)) {
-                push_moves(builder, tensor, builder->stored[tensor], wanted, hidden, -1, out);
+                push_moves(builder, tensor, builder->stored[tensor], wanted, (struct move_choice){MOVES_ALL, hidden}, out);
             }
         }
     }
@@ -328,13 +336,13 @@ static void push_backward_unit(struct work_builder *builder, struct unit unit, s
 {
     push_regathers(builder, unit, log, out);
     for (uint32_t op = unit.first; op <= unit.last; op++) {
-        push_input_moves(builder, op, true, 1, out);
+        push_input_moves(builder, op, (struct move_choice){MOVES_TRAVELLING, true}, out);
     }
     push_pass(builder, unit, PASS_INPUT_GRADIENT, out);
     const bool hidden = builder->problem->setup->runtime->hides_regather &&
                         op_at(builder, unit.first)->kind == OP_CONTRACT;
     for (uint32_t op = unit.first; op <= unit.last; op++) {
-        push_input_moves(builder, op, hidden, 0, out);
+        push_input_moves(builder, op, (struct move_choice){MOVES_OTHER, hidden}, out);
     }
     push_pass(builder, unit, PASS_WEIGHT_GRADIENT, out);
 }
@@ -374,7 +382,7 @@ void work_backward_build(struct work_builder *builder, bool reruns_core, struct 
     const struct tensor *output = &builder->model->tensors[part->output];
     if (output->class == TENSOR_ACTIVATION) {
         push_moves(builder, part->output, work_boundary_state(builder, output),
-                   gradient_target(builder, part->output), false, -1, out);
+                   gradient_target(builder, part->output), (struct move_choice){MOVES_ALL, false}, out);
     }
     for (uint32_t left = part->op_count; left > 0;) {
         struct unit unit = {left - 1, left - 1};
