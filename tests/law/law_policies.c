@@ -127,8 +127,7 @@ static const char *const identities[] = {
     "{\"kind\": \"keep\", \"what\": \"keep\"}",
     "{\"kind\": \"keep\", \"what\": \"recompute\", \"granularity\": \"none\"}",
     "{\"kind\": \"sync\", \"every\": 1}",
-    "{\"kind\": \"sync\", \"via\": \"all-reduce\", \"every\": 1, \"stale\": 0, \"extra_state\": "
-    "\"0 B\"}",
+    "{\"kind\": \"sync\", \"every\": 1, \"stale\": 0, \"extra_state\": \"0 B\"}",
 };
 
 START_TEST(stating_what_holds_changes_nothing)
