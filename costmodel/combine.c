@@ -12,19 +12,30 @@ static double larger(double a, double b)
 
 struct stream_notes *costmodel_notes(struct costmodel *model, const struct stream *stream)
 {
-    for (struct stream_notes *notes = model->cache->streams; notes != NULL; notes = notes->next) {
+    struct stream_notes **bucket = &model->cache->streams[(uintptr_t)stream / 64 % NOTES_BUCKETS];
+    for (struct stream_notes *notes = *bucket; notes != NULL; notes = notes->next) {
         if (notes->stream == stream) {
             return notes;
         }
     }
-    struct arena *arena = model->arena;
+    struct arena *arena = &model->cache->streams_arena;
     struct stream_notes *notes = ARENA_PUSH(arena, struct stream_notes, 1);
     notes->stream = stream;
-    notes->next = model->cache->streams;
-    model->cache->streams = notes;
+    notes->next = *bucket;
+    *bucket = notes;
+    live_build(stream, arena, &notes->live);
+    return notes;
+}
+
+struct stream_notes *costmodel_timed_notes(struct costmodel *model, const struct stream *stream)
+{
+    struct stream_notes *notes = costmodel_notes(model, stream);
+    if (notes->replayable) {
+        return notes;
+    }
+    struct arena *arena = &model->cache->streams_arena;
     replay_build(stream, arena, &notes->replay);
     notes->scratch = arena_push(arena, 1, replay_count_scratch(&notes->replay));
-    live_build(stream, arena, &notes->live);
     const uint32_t chunks = notes->replay.chunk_count;
     notes->forward_s = ARENA_PUSH(arena, double, chunks);
     notes->backward_s = ARENA_PUSH(arena, double, chunks);
@@ -32,6 +43,7 @@ struct stream_notes *costmodel_notes(struct costmodel *model, const struct strea
     notes->weight_s = ARENA_PUSH(arena, double, chunks);
     notes->send_s = ARENA_PUSH(arena, double, chunks);
     notes->release_s = ARENA_PUSH(arena, double, chunks);
+    notes->replayable = true;
     return notes;
 }
 
@@ -180,7 +192,7 @@ static void remember_cut(struct stream_notes *notes, const struct replay_times *
 
 double costmodel_bound(struct costmodel *model, const struct load *load)
 {
-    struct stream_notes *notes = costmodel_notes(model, load->stream);
+    struct stream_notes *notes = costmodel_timed_notes(model, load->stream);
     const struct replay_times times = costmodel_times(load, notes);
     double least = 0.0;
     for (uint32_t i = 0; i < notes->cut_count; i++) {
@@ -300,7 +312,7 @@ static void fill_stages(struct costmodel *model, const struct load *load, struct
                         const struct replay_times *times, struct estimate *out)
 {
     /* the path first: the replay's result lives in the same scratch */
-    remember_cut(notes, times, model->arena);
+    remember_cut(notes, times, &model->cache->streams_arena);
     const uint32_t newest = (notes->next_cut + CUT_MAX - 1) % CUT_MAX;
     struct replay_result result;
     replay_find_times(&notes->replay, times, notes->scratch, &result);
@@ -320,7 +332,7 @@ static void fill_stages(struct costmodel *model, const struct load *load, struct
 void costmodel_combine(struct costmodel *model, const struct load *load, bool detail, struct arena *arena,
                        struct estimate *out)
 {
-    struct stream_notes *notes = costmodel_notes(model, load->stream);
+    struct stream_notes *notes = costmodel_timed_notes(model, load->stream);
     const struct replay_times times = costmodel_times(load, notes);
     memset(out, 0, sizeof *out);
     out->stage_count = load->work->shape.stages;
@@ -332,6 +344,6 @@ void costmodel_combine(struct costmodel *model, const struct load *load, bool de
     if (detail) {
         fill_stages(model, load, notes, &times, out);
     } else if (notes->cut_count < CUT_MAX) {
-        remember_cut(notes, &times, model->arena);
+        remember_cut(notes, &times, &model->cache->streams_arena);
     }
 }

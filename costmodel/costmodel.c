@@ -28,6 +28,20 @@ void costmodel_init(struct costmodel *model, const struct problem *problem, cons
     model->book = collective_book_init(arena);
     model->cache = ARENA_PUSH(arena, struct costmodel_cache, 1);
     model->cache->messages = ARENA_PUSH(arena, struct price_table, 1);
+    arena_init(&model->cache->streams_arena);
+}
+
+void costmodel_release(struct costmodel *model)
+{
+    arena_release(&model->cache->streams_arena);
+}
+
+static void forget_streams(void *state)
+{
+    struct costmodel *model = state;
+    arena_release(&model->cache->streams_arena);
+    arena_init(&model->cache->streams_arena);
+    memset(model->cache->streams, 0, sizeof model->cache->streams);
 }
 
 static unsigned long long message_key(const struct rank_group *group, const struct work_message *message)
@@ -100,5 +114,6 @@ static double room_bytes(void *state, const struct load *load, uint32_t stage)
 void costmodel_estimator(struct costmodel *model, struct estimator *out)
 {
     *out = (struct estimator){.name = "cost model", .state = model, .piece = piece, .message_s = message_s,
-                              .combine = combine, .room_bytes = room_bytes, .bound = bound};
+                              .combine = combine, .room_bytes = room_bytes, .bound = bound,
+                              .forget_streams = forget_streams};
 }

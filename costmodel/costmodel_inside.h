@@ -7,11 +7,13 @@
 #include "costmodel/replay.h"
 
 #define CUT_MAX 8
+#define NOTES_BUCKETS 1024
 
 /* All that a stream's slots say about time and memory before any durations are known, with room to evaluate. */
 struct stream_notes {
     const struct stream *stream;
     struct stream_notes *next;
+    bool replayable;                    /* replay and all below it are made: when first timed */
     struct replay_plan replay;
     void *scratch;
     struct live_sets live;
@@ -24,11 +26,13 @@ struct price_table;
 
 struct costmodel_cache {
     struct price_table *messages;
-    struct stream_notes *streams;
+    struct arena streams_arena;         /* notes, which can be forgotten */
+    struct stream_notes *streams[NOTES_BUCKETS];
 };
 
-/* Notes of a stream, made when first asked for. */
+/* Notes of a stream, made when first asked for; what is needed for memory only, then what is needed for time too. */
 struct stream_notes *costmodel_notes(struct costmodel *model, const struct stream *stream);
+struct stream_notes *costmodel_timed_notes(struct costmodel *model, const struct stream *stream);
 
 /* Durations of every model chunk under the load, into the notes' arrays. */
 struct replay_times costmodel_times(const struct load *load, struct stream_notes *notes);

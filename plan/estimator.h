@@ -73,6 +73,8 @@ struct estimator {
     double (*room_bytes)(void *state, const struct load *load, uint32_t stage);
     /* Never above combine's step_s for the same load, and much cheaper. */
     double (*bound)(void *state, const struct load *load);
+    /* Drops what was remembered of streams seen so far: they are about to go. NULL: nothing is. */
+    void (*forget_streams)(void *state);
 };
 
 #endif

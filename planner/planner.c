@@ -1,0 +1,380 @@
+/* Best-first search: nodes by their lower bound, leaves cut off by the best so far. */
+#include "planner/planner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/planner_inside.h"
+
+const char *planner_bound_name(enum planner_bound bound)
+{
+    static const char *const names[BOUND_COUNT] = {"compute", "pipeline", "memory", "path"};
+    return names[bound];
+}
+
+static double piece_s(const struct piece *piece)
+{
+    return piece->forward_total_s + piece->backward_total_s;
+}
+
+static double compute_s(const struct piece *piece)
+{
+    return piece->forward_s[COST_COMPUTE] + piece->backward_s[COST_COMPUTE];
+}
+
+/* Terms of the pipeline bound from the pieces that keep everything: no use of a policy makes them shorter. */
+static struct pipeline_terms terms_of(const struct search *search, const struct work *work, const struct piece *pieces,
+                                      double (*seconds)(const struct piece *))
+{
+    struct pipeline_terms terms = {.layers = search->layers, .stages = work->shape.stages,
+                                   .micro_batches = work->shape.micro_batches,
+                                   .first_s = seconds(&pieces[work->first_block]),
+                                   .last_s = seconds(&pieces[work->last_block])};
+    terms.layer_s = -1.0;
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        const bool middle = b != work->first_block && b != work->last_block;
+        if (middle && work->blocks[b].keep == KEEP_ALL &&
+            (terms.layer_s < 0.0 || seconds(&pieces[b]) < terms.layer_s)) {
+            terms.layer_s = seconds(&pieces[b]);
+        }
+    }
+    return terms;
+}
+
+static struct order_work start_order(struct search *search, const struct mesh_node *node, uint32_t order,
+                                     bool all_forms)
+{
+    const struct estimator *estimator = search->estimator;
+    struct order_work out = {.node = node, .order = order};
+    out.plan = space_plan(node, order, &search->scratch);
+    out.started = ARENA_PUSH(&search->scratch, struct work, 1);
+    work_start(search->problem, out.plan, all_forms, &search->scratch, out.started);
+    out.pieces = ARENA_PUSH(&search->scratch, struct piece, out.started->block_count);
+    for (uint32_t b = 0; b < out.started->block_count; b++) {
+        estimator->piece(estimator->state, out.started, b, NULL, &out.pieces[b]);
+    }
+    return out;
+}
+
+static void bound_node(struct search *search, struct mesh_node *node)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    const struct order_work order = start_order(search, node, 0, false);
+    struct pipeline_terms terms = terms_of(search, order.started, order.pieces, compute_s);
+    terms.chunks = search->layers / terms.stages;
+    terms.chunks = terms.chunks < 1 ? 1 : terms.chunks;
+    node->bound_s = pipeline_bound_s(&terms);
+    arena_pop(&search->scratch, mark);
+}
+
+static int by_bound(const void *a, const void *b)
+{
+    const struct mesh_node *left = a, *right = b;
+    if (left->bound_s != right->bound_s) {
+        return left->bound_s < right->bound_s ? -1 : 1;
+    }
+    return left->index < right->index ? -1 : left->index > right->index ? 1 : 0;
+}
+
+static bool cuts(const struct search *search, double bound_s)
+{
+    return !search->options->no_prune && bound_s * ROUNDING > ranking_threshold_s(search);
+}
+
+/* All rank orders of a node, started. */
+struct orders {
+    struct order_work *items;
+    uint32_t count;
+};
+
+static double order_bound_s(const struct search *search, const struct order_work *order, const struct form *form)
+{
+    struct pipeline_terms terms = terms_of(search, order->started, order->pieces, piece_s);
+    terms.chunks = form->chunks;
+    return pipeline_bound_s(&terms);
+}
+
+static uint64_t count_passing(const bool *passes, uint32_t count)
+{
+    uint64_t passing = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        passing += passes[i];
+    }
+    return passing;
+}
+
+/* What the cheapest layer in its other form takes more than as it is. */
+static double least_again_s(const struct work *work, const struct piece *pieces)
+{
+    double least = -1.0;
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        const uint32_t plain = work_find_block(work, work->blocks[b].part, KEEP_ALL);
+        const double more = piece_s(&pieces[b]) - piece_s(&pieces[plain]);
+        if (work->blocks[b].keep == work->keep && b != work->first_block && b != work->last_block &&
+            (least < 0.0 || more < least)) {
+            least = more;
+        }
+    }
+    return least > 0.0 ? least : 0.0;
+}
+
+/* What the alternative's recomputed layers add to the bound, order by order; how many still pass. */
+static uint64_t pass_alternative(const struct search *search, const struct orders *orders, const struct form *form,
+                                 const struct work *work, const bool *before, bool *passes)
+{
+    uint64_t passing = 0;
+    for (uint32_t i = 0; i < orders->count; i++) {
+        const struct order_work *order = &orders->items[i];
+        struct pipeline_terms terms = terms_of(search, order->started, order->pieces, piece_s);
+        terms.chunks = form->chunks;
+        terms.again_layers = work->recompute_layers < search->layers ? work->recompute_layers : search->layers;
+        terms.again_s = least_again_s(work, order->pieces);
+        passes[i] = before[i] && !cuts(search, pipeline_bound_s(&terms));
+        passing += passes[i];
+    }
+    return passing;
+}
+
+static void judge_alternative(struct search *search, const struct orders *orders, const bool *before,
+                              struct leaf *leaf)
+{
+    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
+    bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
+    struct trial trial;
+    leaf_open(search, &orders->items[0], leaf, &trial);
+    const uint64_t had = count_passing(before, orders->count);
+    const uint64_t passing = pass_alternative(search, orders, &leaf->form, trial.work, before, passes);
+    search->certificate.pruned[BOUND_PIPELINE] += had - passing;
+    const bool fits = passing > 0 && leaf_caps(&trial, leaf, caps);
+    if (!fits && !search->options->no_prune) {
+        search->certificate.pruned[BOUND_MEMORY] += passing;
+        return;
+    }
+    for (uint32_t i = 0; i < orders->count && !search->stopped; i++) {
+        if (!passes[i]) {
+            continue;
+        }
+        leaf->order = orders->items[i].order;
+        leaf_judge(search, &orders->items[i], leaf, fits ? caps : NULL);
+        search->stopped = search->options->budget > 0 &&
+                          search->certificate.evaluated >= search->options->budget;
+    }
+    leaf->order = orders->items[0].order;
+}
+
+static void search_form(struct search *search, const struct orders *orders, const struct form *form,
+                        struct leaf leaf)
+{
+    const struct alternatives *alternatives = space_alternatives(search, orders->items[0].node, form);
+    bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
+    uint64_t passing = 0;
+    for (uint32_t i = 0; i < orders->count; i++) {
+        passes[i] = !cuts(search, order_bound_s(search, &orders->items[i], form));
+        passing += passes[i];
+    }
+    search->certificate.pruned[BOUND_PIPELINE] += alternatives->count * (orders->count - passing);
+    leaf.form = *form;
+    leaf.alternatives = alternatives;
+    leaf.order = orders->items[0].order;
+    for (uint32_t i = 0; i < alternatives->count && passing > 0 && !search->stopped; i++, leaf.index++) {
+        const struct arena_mark mark = arena_find_mark(&search->scratch);
+        leaf.alternative = i;
+        judge_alternative(search, orders, passes, &leaf);
+        arena_pop(&search->scratch, mark);
+    }
+}
+
+static void search_node(struct search *search, const struct mesh_node *node)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    uint32_t numbers[SPACE_ORDER_MAX];
+    struct orders orders = {.count = space_orders(search, node, numbers)};
+    orders.items = ARENA_PUSH(&search->scratch, struct order_work, orders.count);
+    for (uint32_t i = 0; i < orders.count; i++) {
+        orders.items[i] = start_order(search, node, numbers[i], true);
+    }
+    struct leaf leaf = {.node = node->index};
+    const struct forms *forms = space_forms(search, node);
+    for (uint32_t i = 0; i < forms->count && !search->stopped; i++) {
+        search_form(search, &orders, &forms->items[i], leaf);
+        leaf.index += space_alternatives(search, node, &forms->items[i])->count;
+    }
+    arena_pop(&search->scratch, mark);
+    leaf_trim_streams(search);
+}
+
+static void search_nodes(struct search *search)
+{
+    struct mesh_nodes *nodes = &search->nodes;
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        bound_node(search, &nodes->items[i]);
+    }
+    qsort(nodes->items, nodes->count, sizeof *nodes->items, by_bound);
+    struct certificate *certificate = &search->certificate;
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        const struct mesh_node *node = &nodes->items[i];
+        if (search->stopped) {
+            certificate->lower_bound_s = nodes->items[i - 1].bound_s;     /* it may be unfinished */
+            return;
+        }
+        if (cuts(search, node->bound_s)) {
+            certificate->pruned[BOUND_NODE] += node->leaf_count * node->order_count;
+            continue;
+        }
+        search_node(search, node);
+    }
+    certificate->complete = !search->stopped;
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------ */
+
+static void open_search(struct search *search, const struct problem *problem, const struct estimator *estimator,
+                        const struct planner_options *options, struct arena *arena)
+{
+    memset(search, 0, sizeof *search);
+    search->problem = problem;
+    search->estimator = estimator;
+    search->options = options;
+    search->arena = arena;
+    search->layers = plan_count_layers(problem->model);
+    search->best = ARENA_PUSH(arena, struct leaf, options->top + 1);
+    arena_init(&search->scratch);
+    arena_init(&search->stream_arena);
+}
+
+static void close_search(struct search *search)
+{
+    if (search->estimator->forget_streams != NULL) {
+        search->estimator->forget_streams(search->estimator->state);
+    }
+    arena_release(&search->scratch);
+    arena_release(&search->stream_arena);
+}
+
+static const struct mesh_node *find_node(const struct search *search, uint32_t index)
+{
+    for (uint32_t i = 0; i < search->nodes.count; i++) {
+        if (search->nodes.items[i].index == index) {
+            return &search->nodes.items[i];
+        }
+    }
+    BUG("node %u is not in the space", index);
+}
+
+static void judge_again(const struct search *search, struct ranked_plan *out)
+{
+    planner_complete(search->problem, search->estimator, out->plan, search->arena, &out->estimate);
+}
+
+static void fill_ranked(struct search *search, const struct leaf *leaf, struct ranked_plan *out)
+{
+    const struct mesh_node *node = find_node(search, leaf->node);
+    out->plan = space_plan(node, leaf->order, search->arena);
+    const uint32_t stages = plan_count_stages(out->plan), chunks = leaf->form.chunks;
+    struct plan_schedule *schedule = &out->plan->schedule;
+    schedule->schedule = leaf->form.schedule;
+    schedule->chunks = chunks;
+    schedule->stages = stages;
+    schedule->layers = ARENA_PUSH(search->arena, uint32_t, (size_t)stages * chunks);
+    const struct schedule_shape shape = {stages, chunks, plan_count_micro_batches(search->problem, out->plan)};
+    const struct stream *stream = leaf_stream(search, &leaf->form, &shape);
+    for (uint32_t chunk = 0; chunk < stages * chunks; chunk++) {
+        schedule->layers[stream->chunk_place[chunk]] = leaf->layers[chunk];
+    }
+    out->plan->policy_count =
+        space_uses(leaf->alternatives, leaf->alternative, search->arena, &out->plan->policies);
+    judge_again(search, out);
+}
+
+static void fill_result(struct search *search, struct planner_result *out)
+{
+    memset(out, 0, sizeof *out);
+    out->count = search->best_count;
+    out->plans = ARENA_PUSH(search->arena, struct ranked_plan, search->best_count);
+    for (uint32_t i = 0; i < search->best_count; i++) {
+        fill_ranked(search, &search->best[i], &out->plans[i]);
+    }
+    struct certificate *certificate = &search->certificate;
+    if (out->count > 0) {
+        const double best = search->best[0].step_s;
+        if (certificate->complete || certificate->lower_bound_s > best) {
+            certificate->lower_bound_s = best;
+        }
+        certificate->gap_frac = (best - certificate->lower_bound_s) / best;
+    } else if (search->least_over.layers != NULL) {
+        fill_ranked(search, &search->least_over, &out->least_over);
+    }
+    out->certificate = *certificate;
+}
+
+bool planner_search(const struct problem *problem, const struct estimator *estimator,
+                    const struct planner_options *options, struct arena *arena, struct planner_result *out,
+                    struct diag *diag)
+{
+    assert(options->top > 0);
+    struct search search;
+    open_search(&search, problem, estimator, options, arena);
+    space_enumerate(&search);
+    const bool any = search.nodes.count > 0;
+    if (any) {
+        search_nodes(&search);
+        fill_result(&search, out);
+    } else {
+        diag_push(diag, DIAG_P460, (struct diag_place){0},
+                  "`shardplan check` with the same flags and all degrees given names the broken rules",
+                  "no plan of model '%s' on %u devices is legal with the given flags: global batch %llu, sequence %llu",
+                  problem->model->name, problem->cluster->device_count,
+                  (unsigned long long)problem->setup->global_batch, (unsigned long long)problem->setup->seq_length);
+    }
+    close_search(&search);
+    return any;
+}
+
+/* Counts per block from the layers that the plan states. */
+static void count_stated(const struct plan *plan, const struct work *work, const struct stream *stream,
+                         uint32_t *layers, uint32_t *counts)
+{
+    for (uint32_t chunk = 0; chunk < work->shape.stages * work->shape.chunks; chunk++) {
+        layers[chunk] = plan->schedule.layers[stream->chunk_place[chunk]];
+    }
+    work_count_blocks(work, layers, counts);
+}
+
+void planner_complete(const struct problem *problem, const struct estimator *estimator, struct plan *plan,
+                      struct arena *arena, struct estimate *out)
+{
+    static const struct planner_options options = {.top = 1};
+    struct search search;
+    open_search(&search, problem, estimator, &options, arena);
+    struct work *work = ARENA_PUSH(arena, struct work, 1);
+    work_build(problem, plan, arena, work);
+    struct piece *pieces = ARENA_PUSH(arena, struct piece, work->block_count);
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        estimator->piece(estimator->state, work, b, NULL, &pieces[b]);
+    }
+    const uint32_t chunks = work->shape.stages * work->shape.chunks;
+    uint32_t *layers = ARENA_PUSH(arena, uint32_t, chunks);
+    uint32_t *counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
+    const struct form form = {plan->schedule.schedule, plan->schedule.chunks};
+    struct load load = {.work = work, .pieces = pieces, .counts = counts,
+                        .stream = leaf_stream(&search, &form, &work->shape),
+                        .send_s = estimator->message_s(estimator->state, work, &work->send),
+                        .tied_s = estimator->message_s(estimator->state, work, &work->tied),
+                        .norm_s = estimator->message_s(estimator->state, work, &work->norm)};
+    if (plan->schedule.layers != NULL) {
+        count_stated(plan, work, load.stream, layers, counts);
+    } else {
+        if (!leaf_partition(&search, &load, true, NULL, layers, counts, arena) &&
+            !leaf_partition(&search, &load, false, NULL, layers, counts, arena)) {
+            BUG("%u layers do not go onto %u chunks: the plan was not checked", search.layers, chunks);
+        }
+        plan->schedule.stages = work->shape.stages;
+        plan->schedule.layers = ARENA_PUSH(arena, uint32_t, chunks);
+        for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+            plan->schedule.layers[load.stream->chunk_place[chunk]] = layers[chunk];
+        }
+    }
+    estimator->combine(estimator->state, &load, true, arena, out);
+    close_search(&search);
+}

@@ -1,0 +1,78 @@
+/* The best plan of a space, with a certificate.
+ *
+ * Data structure: the space is a tree. A *node* fixes degrees, folds, variants and micro-batch; under it stand rank
+ * orders; under those schedule shapes (schedule, chunks); under those *alternatives* (one way of using each searched
+ * policy); the partition of layers is solved exactly inside each leaf. Nodes are taken in the order of their lower
+ * bound, so the first good leaves cut off the rest. Every leaf is counted once: evaluated, or pruned by a named bound. */
+#ifndef SHARDPLAN_PLANNER_PLANNER_H
+#define SHARDPLAN_PLANNER_PLANNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "plan/estimator.h"
+#include "plan/plan.h"
+
+#define PLANNER_POLICY_MAX 16
+#define PIN_SEARCH 0u
+#define PIN_ON UINT32_MAX           /* on_or_off folds: over all of the hosts' ranks; 1: off */
+#define PIN_ANY UINT32_MAX          /* variants */
+
+/* What is fixed; everything else is searched. */
+struct planner_pins {
+    uint32_t degrees[DIM_MAX];      /* per dim_table entry, PIN_SEARCH: searched */
+    uint32_t variants[DIM_MAX];     /* PIN_ANY: searched */
+    uint32_t micro_batch, chunks;   /* 0: searched */
+    const struct schedule *schedule;    /* NULL: searched */
+    bool order_pinned;              /* rank order by the dims' default places */
+    bool policy_pinned[PLANNER_POLICY_MAX];     /* per policy_table entry: exactly the uses below of that kind */
+    const struct policy_use *uses;
+    uint32_t use_count;
+    /* Per policy_table entry, 0: as above; n: its (n-1)-th own choice where the plan has one, else no use. */
+    uint32_t policy_choices[PLANNER_POLICY_MAX];
+};
+
+enum planner_bound { BOUND_NODE, BOUND_PIPELINE, BOUND_MEMORY, BOUND_PATH, BOUND_COUNT };
+const char *planner_bound_name(enum planner_bound bound);   /* "compute", "pipeline", "memory", "path" */
+
+struct planner_options {
+    struct planner_pins pins;
+    uint32_t top;                   /* plans wanted, >= 1 */
+    bool no_prune;                  /* evaluate every leaf */
+    uint64_t budget;                /* leaves to evaluate at most, 0: no limit */
+};
+
+struct certificate {
+    double lower_bound_s;           /* no plan of the space is faster */
+    double gap_frac;                /* (best - lower bound) / best; 0 when complete */
+    uint64_t space_size;            /* distinct legal plans before cost */
+    uint64_t evaluated;
+    uint64_t pruned[BOUND_COUNT];   /* evaluated + sum of pruned = space_size when complete */
+    bool complete;
+};
+
+struct ranked_plan {
+    struct plan *plan;              /* layers filled in */
+    struct estimate estimate;       /* with stages */
+};
+
+struct planner_result {
+    struct ranked_plan *plans;      /* fastest first, all fit */
+    uint32_t count;                 /* 0: no plan of the space fits in memory */
+    struct ranked_plan least_over;  /* count 0 and the space not empty: the plan whose fullest stage lacks least */
+    struct certificate certificate;
+};
+
+/* False only on a fault of the question (an empty space: why, code P46x); "nothing fits" is an ordinary result. */
+bool planner_search(const struct problem *problem, const struct estimator *estimator,
+                    const struct planner_options *options, struct arena *arena, struct planner_result *out,
+                    struct diag *diag);
+
+/* Fills plan->schedule.layers by the same exact partition that the search uses, and judges it. Out of memory is no
+ * fault: then layers are spread as if memory were no limit, and the estimate says that it does not fit. */
+void planner_complete(const struct problem *problem, const struct estimator *estimator, struct plan *plan,
+                      struct arena *arena, struct estimate *out);
+
+#endif

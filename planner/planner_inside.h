@@ -1,0 +1,156 @@
+/* What the files of the search share; nobody else includes it. */
+#ifndef SHARDPLAN_PLANNER_PLANNER_INSIDE_H
+#define SHARDPLAN_PLANNER_PLANNER_INSIDE_H
+
+#include "planner/planner.h"
+
+/* A bound is a sum in another order than the value it bounds: give rounding its due before cutting. */
+#define ROUNDING (1.0 - 1e-9)
+
+/* Degrees, folds, variants, micro-batch. */
+struct mesh_node {
+    uint32_t degrees[DIM_MAX];      /* per dim_table entry; folds too; 1: off */
+    uint8_t variants[DIM_MAX];
+    uint32_t micro_batch;
+    uint32_t index;                 /* place in the enumeration: the tie-break */
+    uint32_t order_count;
+    uint64_t replicas;
+    uint64_t leaf_count;            /* per order */
+    double bound_s;
+};
+
+struct mesh_nodes {
+    struct mesh_node *items;
+    uint32_t count, capacity;
+};
+
+/* Ways of using one policy: option 0 is not to use it (or, pinned, exactly the pinned uses); the others one use each. */
+struct policy_options {
+    const struct policy_use *uses;      /* of options 1 .. */
+    uint32_t count;                     /* options, >= 1 */
+    const struct policy_use *pinned;    /* of option 0 */
+    uint32_t pinned_count;
+};
+
+/* All ways under a mesh and a shape, shared between nodes that allow the same; an alternative is a number below count,
+ * in mixed radix over the policies. */
+struct alternatives {
+    unsigned long long key;
+    struct policy_options options[PLANNER_POLICY_MAX];
+    uint32_t count;
+    struct alternatives *next;
+};
+
+/* A schedule shape under a node. */
+struct form {
+    const struct schedule *schedule;
+    uint32_t chunks;
+};
+
+/* Legal shapes for a number of stages and micro-batches. */
+struct forms {
+    uint32_t stages, micro_batches, count;
+    struct form *items;
+    struct forms *next;
+};
+
+struct leaf {
+    uint32_t node, order;           /* order: number of the permutation */
+    struct form form;
+    const struct alternatives *alternatives;
+    uint32_t alternative;
+    uint64_t index;                 /* place in the enumeration within node and order */
+    double step_s;
+    uint32_t *layers;
+};
+
+#define TABLE_BUCKETS 4096
+
+struct search {
+    const struct problem *problem;
+    const struct estimator *estimator;
+    const struct planner_options *options;
+    struct arena *arena;            /* of the run */
+    struct arena scratch;           /* rewound after each order */
+    struct mesh_nodes nodes;
+    uint64_t *device_divisors, *batch_divisors;     /* ascending */
+    uint32_t device_divisor_count, batch_divisor_count;
+    struct alternatives *alternatives[TABLE_BUCKETS];
+    struct forms *forms[TABLE_BUCKETS];
+    struct arena stream_arena;      /* of the streams below; emptied between nodes when it grows */
+    struct stream_entry *streams[TABLE_BUCKETS];
+    struct leaf *best;              /* fastest first, options->top of them at most */
+    uint32_t best_count;
+    struct leaf least_over;         /* layers NULL: none yet */
+    double least_over_bytes;
+    struct certificate certificate;
+    uint32_t layers;                /* of the model's middle */
+    bool stopped;                   /* out of budget */
+};
+
+/* --- space.c: what there is --------------------------------------------------------------------------- */
+void space_enumerate(struct search *search);
+/* A plan with the node's mesh in the order-th rank order; uses and layers empty. Memory from the arena. */
+struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct arena *arena);
+/* Rank orders that differ in which levels of the cluster some dim crosses: numbers of permutations, ascending; the
+ * first of those that are alike stands for them. */
+uint32_t space_orders(const struct search *search, const struct mesh_node *node, uint32_t *out);
+#define SPACE_ORDER_MAX 720
+
+/* --- space_forms.c --------------------------------------------------------------------------------------- */
+const struct forms *space_forms(struct search *search, const struct mesh_node *node);
+const struct alternatives *space_alternatives(struct search *search, const struct mesh_node *node,
+                                              const struct form *form);
+/* The uses of an alternative in arena memory; their number. */
+uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative, struct arena *arena,
+                    struct policy_use **out);
+
+/* --- leaf.c: one leaf judged --------------------------------------------------------------------------- */
+struct order_work {
+    const struct mesh_node *node;
+    uint32_t order;
+    struct plan *plan;
+    struct work *started;
+    struct piece *pieces;           /* of the started program's blocks */
+};
+
+/* A leaf with its policies applied. */
+struct trial {
+    struct search *search;
+    struct plan plan;
+    struct work *work;
+    struct piece *pieces;
+    uint32_t *layers, *counts;
+    struct load load;
+};
+
+void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *out);
+/* Memory does not depend on the rank order: most layers per stage, once for all orders. False when memory allows no
+ * partition at all; then the least over is remembered. */
+bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps);
+/* caps NULL: as if memory were no limit. */
+void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf, const uint32_t *caps);
+#define STREAM_ARENA_BYTES (48u << 20)
+/* Empties the streams when they have grown over that. */
+void leaf_trim_streams(struct search *search);
+/* Layers by exact partition: false when memory allows none and `memory` is asked for. load's counts are filled. */
+bool leaf_partition(const struct search *search, struct load *load, bool memory, const uint32_t *caps,
+                    uint32_t *layers, uint32_t *counts, struct arena *arena);
+const struct stream *leaf_stream(struct search *search, const struct form *form, const struct schedule_shape *shape);
+
+/* --- pipeline_bound.c ----------------------------------------------------------------------------------- */
+/* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
+struct pipeline_terms {
+    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the end stages */
+    double again_s;                     /* what a layer in its recomputed form takes more */
+    uint32_t again_layers;              /* layers per chunk in that form */
+    uint32_t layers, stages, chunks, micro_batches;
+};
+double pipeline_bound_s(const struct pipeline_terms *terms);
+
+/* --- ranking.c ------------------------------------------------------------------------------------------ */
+/* Step time that a new leaf must beat, or +infinity as 1e300 while there is room. */
+double ranking_threshold_s(const struct search *search);
+void ranking_push(struct search *search, const struct leaf *leaf);
+
+#endif
