@@ -94,6 +94,19 @@ static void expect_chosen(struct plan *plan, const struct policy *policy)
     }
 }
 
+/* Members that a search may try, on one plan; their number. */
+static uint32_t try_all(struct plan *plan)
+{
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        if (policy_table[i]->choose != NULL) {
+            expect_chosen(plan, policy_table[i]);
+            tried++;
+        }
+    }
+    return tried;
+}
+
 START_TEST(choices_are_costed_and_lowered)
 {
     uint32_t tried = 0;
@@ -106,12 +119,7 @@ START_TEST(choices_are_costed_and_lowered)
             struct group group;
             struct plan plan;
             fill(&random, &group, &plan);
-            for (uint32_t i = 0; plan_is_legal(&problem, &plan) && i < policy_table_count; i++) {
-                if (policy_table[i]->choose != NULL) {
-                    expect_chosen(&plan, policy_table[i]);
-                    tried++;
-                }
-            }
+            tried += plan_is_legal(&problem, &plan) ? try_all(&plan) : 0;
             arena_pop(&arena, mark);
         }
         arena_release(&arena);
