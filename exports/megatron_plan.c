@@ -1,0 +1,160 @@
+/* Placement, schedule, policies as the training flags of Megatron-LM. */
+#include <string.h>
+
+#include "exports/megatron_inside.h"
+#include "models/transformer.h"
+
+static void push_sizes(const struct problem *problem, const struct plan *plan,
+                       const struct megatron_arguments *out)
+{
+    struct megatron_sizes sizes;
+    megatron_find_sizes(plan, &sizes);
+    megatron_push_note(out, "placement; data parallel %u is what remains", sizes.dp);
+    megatron_push(out, "--tensor-model-parallel-size", "%u", sizes.tp);
+    if (sizes.sequence_parallel)
+        megatron_push_flag(out, "--sequence-parallel");
+    megatron_push(out, "--pipeline-model-parallel-size", "%u", sizes.pp);
+    megatron_push(out, "--context-parallel-size", "%u", sizes.cp);
+    if (sizes.cp > 1)
+        megatron_push(out, "--cp-comm-type", "%s", sizes.context_kind);
+    if (problem->model->transformer->moe.experts > 0) {
+        megatron_push(out, "--expert-model-parallel-size", "%u", sizes.ep);
+        megatron_push(out, "--expert-tensor-parallel-size", "%u", sizes.tp);
+    }
+    if (sizes.pipeline_inside)
+        megatron_push_flag(out, "--use-tp-pp-dp-mapping");
+}
+
+/* --- layers of stages ------------------------------------------------------------------------------- */
+
+static bool is_even(const struct plan *plan, uint32_t chunks)
+{
+    for (uint32_t i = 1; i < chunks; i++) {
+        if (megatron_find_layers(plan, i) != megatron_find_layers(plan, 0))
+            return false;
+    }
+    return true;
+}
+
+static void push_layers(uint32_t layers, struct text *out)
+{
+    if (layers > 1)
+        text_push(out, "t*%u", layers);
+    else
+        text_push(out, "%s", layers == 1 ? "t" : "");
+}
+
+/* Chunks between the first and the last, equal ones in a row as (t*4|)*6. */
+static void push_middle(const struct plan *plan, uint32_t chunks, struct text *out)
+{
+    for (uint32_t first = 1, next; first + 1 < chunks; first = next) {
+        const uint32_t layers = megatron_find_layers(plan, first);
+        next = first + 1;
+        while (next + 1 < chunks && megatron_find_layers(plan, next) == layers)
+            next++;
+        text_push(out, next - first > 1 ? "(" : "");
+        push_layers(layers, out);
+        text_push(out, "|");
+        if (next - first > 1)
+            text_push(out, ")*%u", next - first);
+    }
+}
+
+/* E the embedding, t a layer, L the loss; | between chunks, in the order of the chain. */
+static void push_layout(const struct plan *plan, uint32_t chunks,
+                        const struct megatron_arguments *out)
+{
+    struct text layout;
+    text_init(&layout, out->text->arena);
+    text_push(&layout, "E");
+    push_layers(megatron_find_layers(plan, 0), &layout);
+    text_push(&layout, "|");
+    push_middle(plan, chunks, &layout);
+    push_layers(megatron_find_layers(plan, chunks - 1), &layout);
+    text_push(&layout, "L");
+    megatron_push(out, "--pipeline-model-parallel-layout", "%s", layout.bytes);
+}
+
+static void push_schedule(const struct problem *problem, const struct plan *plan,
+                          const struct megatron_arguments *out)
+{
+    const struct plan_schedule *schedule = &plan->schedule;
+    const uint32_t chunks = plan_count_stages(plan) * schedule->chunks;
+    megatron_push_note(out, "schedule: %u micro-batches", plan_count_micro_batches(problem, plan));
+    if (!is_even(plan, chunks))
+        push_layout(plan, chunks, out);
+    else if (schedule->chunks > 1)
+        megatron_push(out, "--num-layers-per-virtual-pipeline-stage", "%u",
+                      megatron_find_layers(plan, 0));
+    if (schedule->chunks > 1 && !problem->setup->runtime->overlaps_send)
+        megatron_push_flag(out, "--no-overlap-p2p-communication");
+    megatron_push(out, "--micro-batch-size", "%u", schedule->micro_batch);
+    megatron_push(out, "--global-batch-size", "%llu",
+                  (unsigned long long)problem->setup->global_batch);
+}
+
+/* --- states ----------------------------------------------------------------------------------------- */
+
+static void push_recompute(const struct problem *problem, const struct plan *plan,
+                           const struct megatron_arguments *out)
+{
+    struct megatron_recompute recompute;
+    megatron_find_recompute(plan, &recompute);
+    if (recompute.granularity == NULL)
+        return;
+    megatron_push(out, "--recompute-granularity", "%s", recompute.granularity);
+    if (strcmp(recompute.granularity, "full") != 0)
+        return;
+    const bool all = recompute.layers >= megatron_find_most_layers(problem, plan);
+    megatron_push(out, "--recompute-method", "%s", all ? "uniform" : "block");
+    megatron_push(out, "--recompute-num-layers", "%llu",
+                  all ? 1 : (unsigned long long)recompute.layers);
+}
+
+static void push_optimizer(const struct problem *problem, const struct plan *plan,
+                           const struct megatron_arguments *out)
+{
+    const struct setup *setup = problem->setup;
+    struct megatron_sizes sizes;
+    megatron_find_sizes(plan, &sizes);
+    const bool overlaps = setup->runtime->overlaps_gradient_reduce && sizes.dp * sizes.cp > 1;
+    const bool is_adam = strcmp(setup->optimizer->name, "adam") == 0;
+    megatron_push(out, "--optimizer", "%s", is_adam ? "adam" : "sgd");
+    if (!is_adam)
+        megatron_push(out, "--sgd-momentum", "%s",
+                      strcmp(setup->optimizer->name, "sgd") == 0 ? "0" : "0.9");
+    if (megatron_shards_optimizer(plan))
+        megatron_push_flag(out, "--use-distributed-optimizer");
+    if (overlaps)
+        megatron_push_flag(out, "--overlap-grad-reduce");
+    if (overlaps && megatron_shards_optimizer(plan) && setup->runtime->overlaps_parameter_gather)
+        megatron_push_flag(out, "--overlap-param-gather");
+}
+
+static void push_formats(const struct setup *setup, const struct megatron_arguments *out)
+{
+    if (setup->dtype == DTYPE_BF16 || setup->dtype == DTYPE_FP8)
+        megatron_push_flag(out, "--bf16");
+    if (setup->dtype == DTYPE_FP16)
+        megatron_push_flag(out, "--fp16");
+    if (setup->dtype == DTYPE_FP8)
+        megatron_push(out, "--fp8-format", "%s", "hybrid");
+    if (setup->dtype == DTYPE_FP16 && setup->runtime->gradient_bytes == 4)
+        megatron_push_flag(out, "--accumulate-allreduce-grads-in-fp32");
+    if (setup->dtype != DTYPE_FP32 && setup->dtype != DTYPE_FP16 &&
+        setup->runtime->gradient_bytes == 2)
+        megatron_push_flag(out, "--grad-reduce-in-bf16");
+    megatron_push(out, "--attention-backend", "%s",
+                  setup->attention == ATTENTION_PLAIN ? "unfused" : "flash");
+}
+
+void megatron_push_plan(const struct problem *problem, const struct plan *plan,
+                        const struct megatron_arguments *out)
+{
+    push_sizes(problem, plan, out);
+    push_schedule(problem, plan, out);
+    megatron_push_note(out, "states");
+    push_recompute(problem, plan, out);
+    push_optimizer(problem, plan, out);
+    push_formats(problem->setup, out);
+}
