@@ -2,6 +2,7 @@
 #ifndef SHARDPLAN_TESTS_TAP_MAIN_H
 #define SHARDPLAN_TESTS_TAP_MAIN_H
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ static inline int tap_run(const char *name, const TTest *const *tests, size_t co
     srunner_set_tap(runner, path);
     srunner_run_all(runner, CK_SILENT);
     const int failed = srunner_ntests_failed(runner);
+    /* Where the output is a file, Check has written at an offset of its own. */
+    fcntl(output, F_SETFL, O_APPEND);
     dprintf(output, "# %d passed, %d failed\n", srunner_ntests_run(runner) - failed, failed);
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
