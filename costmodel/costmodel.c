@@ -94,6 +94,13 @@ static void combine(void *state, const struct load *load, bool detail, struct ar
     costmodel_combine(state, load, detail, arena, out);
 }
 
+static double capacity_bytes(void *state)
+{
+    const struct costmodel *model = state;
+    return (double)model->problem->cluster->accelerators[0].memory_bytes *
+           (1.0 - model->problem->setup->memory_headroom_frac);
+}
+
 static double bound(void *state, const struct load *load)
 {
     return costmodel_bound(state, load);
@@ -114,6 +121,6 @@ static double room_bytes(void *state, const struct load *load, uint32_t stage)
 void costmodel_estimator(struct costmodel *model, struct estimator *out)
 {
     *out = (struct estimator){.name = "cost model", .state = model, .piece = piece, .message_s = message_s,
-                              .combine = combine, .room_bytes = room_bytes, .bound = bound,
+                              .combine = combine, .capacity_bytes = capacity_bytes, .room_bytes = room_bytes, .bound = bound,
                               .forget_streams = forget_streams};
 }

@@ -69,6 +69,8 @@ struct estimator {
     double (*message_s)(void *state, const struct work *work, const struct work_message *message);
     /* detail: fill out->stages from the arena; else allocates nothing that outlives the call. */
     void (*combine)(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out);
+    /* Usable memory of one device of the fullest kind. */
+    double (*capacity_bytes)(void *state);
     /* Capacity minus peak of one stage; depends on that stage's counts only. */
     double (*room_bytes)(void *state, const struct load *load, uint32_t stage);
     /* Never above combine's step_s for the same load, and much cheaper. */

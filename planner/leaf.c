@@ -330,6 +330,47 @@ bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps)
     return good;
 }
 
+double leaf_probe_s(struct search *search, const struct order_work *order, const struct leaf *leaf)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    struct trial trial;
+    leaf_open(search, order, leaf, &trial);
+    trial.load.stream = leaf_stream(search, &leaf->form, &trial.work->shape);
+    struct estimate estimate = {.step_s = 1e300};
+    if (leaf_partition(search, &trial.load, true, NULL, trial.layers, trial.counts, &search->scratch)) {
+        search->estimator->combine(search->estimator->state, &trial.load, false, &search->scratch, &estimate);
+    }
+    arena_pop(&search->scratch, mark);
+    return estimate.step_s;
+}
+
+static double resident_bytes(const struct work *work)
+{
+    const struct model *model = work->problem->model;
+    double bytes = 0.0;
+    for (uint32_t run = 0; run < model->run_count; run++) {
+        const struct work_block *block = &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
+        bytes += model->chain[run].count *
+                 (block->parameters_bytes + block->gradients_bytes + block->optimizer_bytes);
+    }
+    return bytes / work->shape.stages;
+}
+
+double leaf_resident_bytes(struct search *search, const struct order_work *order, const struct leaf *leaf)
+{
+    double least = -1.0;
+    struct leaf each = *leaf;
+    for (each.alternative = 0; each.alternative < leaf->alternatives->count; each.alternative++) {
+        const struct arena_mark mark = arena_find_mark(&search->scratch);
+        struct trial trial;
+        leaf_open(search, order, &each, &trial);
+        const double bytes = resident_bytes(trial.work);
+        least = least < 0.0 || bytes < least ? bytes : least;
+        arena_pop(&search->scratch, mark);
+    }
+    return least;
+}
+
 static void judge_fully(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;

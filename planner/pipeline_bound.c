@@ -35,6 +35,17 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
     return total;
 }
 
+bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s)
+{
+    const double m = terms->micro_batches;
+    const double mean_s = (terms->layer_s * terms->layers + terms->first_s + terms->last_s) / terms->stages;
+    if (m * mean_s > step_s) {
+        return true;
+    }
+    return terms->stages > 1 && m * terms->chunks >= terms->stages && terms->layer_s > 0.0 &&
+           capacity(terms, step_s) < terms->layers;
+}
+
 double pipeline_bound_s(const struct pipeline_terms *terms)
 {
     const double work = terms->layer_s * terms->layers + terms->first_s + terms->last_s;

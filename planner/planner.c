@@ -88,11 +88,11 @@ struct orders {
     uint32_t count;
 };
 
-static double order_bound_s(const struct search *search, const struct order_work *order, const struct form *form)
+static bool form_passes(const struct search *search, const struct order_work *order, const struct form *form)
 {
     struct pipeline_terms terms = terms_of(search, order->started, order->pieces, piece_s);
     terms.chunks = form->chunks;
-    return pipeline_bound_s(&terms);
+    return search->options->no_prune || !pipeline_exceeds(&terms, ranking_threshold_s(search) / ROUNDING);
 }
 
 static uint64_t count_passing(const bool *passes, uint32_t count)
@@ -130,7 +130,8 @@ static uint64_t pass_alternative(const struct search *search, const struct order
         terms.chunks = form->chunks;
         terms.again_layers = work->recompute_layers < search->layers ? work->recompute_layers : search->layers;
         terms.again_s = least_again_s(work, order->pieces);
-        passes[i] = before[i] && !cuts(search, pipeline_bound_s(&terms));
+        passes[i] = before[i] && (search->options->no_prune ||
+                                  !pipeline_exceeds(&terms, ranking_threshold_s(search) / ROUNDING));
         passing += passes[i];
     }
     return passing;
@@ -170,7 +171,7 @@ static void search_form(struct search *search, const struct orders *orders, cons
     bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
     uint64_t passing = 0;
     for (uint32_t i = 0; i < orders->count; i++) {
-        passes[i] = !cuts(search, order_bound_s(search, &orders->items[i], form));
+        passes[i] = form_passes(search, &orders->items[i], form);
         passing += passes[i];
     }
     search->certificate.pruned[BOUND_PIPELINE] += alternatives->count * (orders->count - passing);
@@ -185,6 +186,65 @@ static void search_form(struct search *search, const struct orders *orders, cons
     }
 }
 
+/* --- probes: good leaves found cheaply, so that the search proper can prune from the start ---------------- */
+
+static bool is_probed(const struct forms *forms, uint32_t form)
+{
+    return form == 0 || form + 1 == forms->count || forms->items[form].chunks == 2 || forms->items[form].chunks == 4;
+}
+
+/* Alternatives in their order, which begins with using no policy, a few of them: the first that fits is taken. */
+static void probe_form(struct search *search, const struct order_work *order, struct leaf *leaf)
+{
+    const uint32_t count = leaf->alternatives->count;
+    uint32_t step = 1;
+    for (uint32_t i = 0; i < count; i += step) {
+        leaf->alternative = i;
+        step = i < 8 ? 1 : (count + 15) / 16;
+        const double step_s = leaf_probe_s(search, order, leaf);
+        if (step_s < 1e300) {
+            ranking_push_probe(search, step_s);
+            return;
+        }
+    }
+}
+
+static bool may_fit(struct search *search, const struct order_work *order, struct leaf *leaf)
+{
+    const double capacity = search->estimator->capacity_bytes(search->estimator->state);
+    return leaf_resident_bytes(search, order, leaf) <= capacity;
+}
+
+static void probe_node(struct search *search, const struct mesh_node *node)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    const struct order_work order = start_order(search, node, 0, true);
+    const struct forms *forms = space_forms(search, node);
+    struct leaf leaf = {.node = node->index};
+    for (uint32_t i = 0; i < forms->count; i++) {
+        leaf.form = forms->items[i];
+        leaf.alternatives = space_alternatives(search, node, &leaf.form);
+        if (i == 0 && !may_fit(search, &order, &leaf)) {
+            break;
+        }
+        if (is_probed(forms, i) && form_passes(search, &order, &leaf.form)) {
+            probe_form(search, &order, &leaf);
+        }
+    }
+    arena_pop(&search->scratch, mark);
+    leaf_trim_streams(search);
+}
+
+static uint64_t skip_unfit(struct search *search, const struct orders *orders, const struct mesh_node *node)
+{
+    struct leaf leaf = {.node = node->index, .order = orders->items[0].order};
+    leaf.form = space_forms(search, node)->items[0];
+    leaf.alternatives = space_alternatives(search, node, &leaf.form);
+    const bool wanted = search->options->no_prune || (search->best_count == 0 && search->probe_count == 0) ||
+                        may_fit(search, &orders->items[0], &leaf);
+    return wanted ? 0 : node->leaf_count * node->order_count;
+}
+
 static void search_node(struct search *search, const struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
@@ -196,7 +256,9 @@ static void search_node(struct search *search, const struct mesh_node *node)
     }
     struct leaf leaf = {.node = node->index};
     const struct forms *forms = space_forms(search, node);
-    for (uint32_t i = 0; i < forms->count && !search->stopped; i++) {
+    const uint64_t unfit = skip_unfit(search, &orders, node);
+    search->certificate.pruned[BOUND_MEMORY] += unfit;
+    for (uint32_t i = 0; i < forms->count && unfit == 0 && !search->stopped; i++) {
         search_form(search, &orders, &forms->items[i], leaf);
         leaf.index += space_alternatives(search, node, &forms->items[i])->count;
     }
@@ -212,6 +274,11 @@ static void search_nodes(struct search *search)
     }
     qsort(nodes->items, nodes->count, sizeof *nodes->items, by_bound);
     struct certificate *certificate = &search->certificate;
+    for (uint32_t i = 0; i < nodes->count && !search->options->no_prune; i++) {
+        if (!cuts(search, nodes->items[i].bound_s)) {
+            probe_node(search, &nodes->items[i]);
+        }
+    }
     for (uint32_t i = 0; i < nodes->count; i++) {
         const struct mesh_node *node = &nodes->items[i];
         if (search->stopped) {
@@ -239,6 +306,7 @@ static void open_search(struct search *search, const struct problem *problem, co
     search->arena = arena;
     search->layers = plan_count_layers(problem->model);
     search->best = ARENA_PUSH(arena, struct leaf, options->top + 1);
+    search->probes = ARENA_PUSH(arena, double, options->top + 1);
     arena_init(&search->scratch);
     arena_init(&search->stream_arena);
 }

@@ -81,6 +81,8 @@ struct search {
     struct stream_entry *streams[TABLE_BUCKETS];
     struct leaf *best;              /* fastest first, options->top of them at most */
     uint32_t best_count;
+    double *probes;                 /* step times of distinct leaves tried beforehand, ascending, options->top of them */
+    uint32_t probe_count;
     struct leaf least_over;         /* layers NULL: none yet */
     double least_over_bytes;
     struct certificate certificate;
@@ -130,6 +132,10 @@ void leaf_open(struct search *search, const struct order_work *order, const stru
 bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps);
 /* caps NULL: as if memory were no limit. */
 void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf, const uint32_t *caps);
+/* Step time of the leaf without any account of it: what may be pruned before the search proper; 1e300: does not fit. */
+double leaf_probe_s(struct search *search, const struct order_work *order, const struct leaf *leaf);
+/* Least bytes that weights and their states take per stage on average under any of the alternatives. */
+double leaf_resident_bytes(struct search *search, const struct order_work *order, const struct leaf *leaf);
 #define STREAM_ARENA_BYTES (48u << 20)
 /* Empties the streams when they have grown over that. */
 void leaf_trim_streams(struct search *search);
@@ -147,10 +153,14 @@ struct pipeline_terms {
     uint32_t layers, stages, chunks, micro_batches;
 };
 double pipeline_bound_s(const struct pipeline_terms *terms);
+/* Is the bound above the step time? Much cheaper than the bound itself. */
+bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 
 /* --- ranking.c ------------------------------------------------------------------------------------------ */
-/* Step time that a new leaf must beat, or +infinity as 1e300 while there is room. */
+/* Step time that a new leaf must beat: that of the last place, known from judged or from probed leaves; 1e300 while
+ * there is room. */
 double ranking_threshold_s(const struct search *search);
+void ranking_push_probe(struct search *search, double step_s);
 void ranking_push(struct search *search, const struct leaf *leaf);
 
 #endif

@@ -7,8 +7,26 @@
 
 double ranking_threshold_s(const struct search *search)
 {
-    return search->best_count < search->options->top ? NOTHING_YET_S
-                                                     : search->best[search->best_count - 1].step_s;
+    const uint32_t top = search->options->top;
+    const double judged_s = search->best_count < top ? NOTHING_YET_S : search->best[top - 1].step_s;
+    const double probed_s = search->probe_count < top ? NOTHING_YET_S : search->probes[top - 1];
+    return judged_s < probed_s ? judged_s : probed_s;
+}
+
+void ranking_push_probe(struct search *search, double step_s)
+{
+    const uint32_t top = search->options->top;
+    uint32_t place = search->probe_count;
+    while (place > 0 && step_s < search->probes[place - 1]) {
+        place--;
+    }
+    if (place >= top) {
+        return;
+    }
+    const uint32_t kept = search->probe_count < top ? search->probe_count : top - 1;
+    memmove(&search->probes[place + 1], &search->probes[place], (kept - place) * sizeof *search->probes);
+    search->probes[place] = step_s;
+    search->probe_count = kept + 1;
 }
 
 /* Equal times: the one that the enumeration names first, so that the order of visits does not matter. */

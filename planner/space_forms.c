@@ -123,16 +123,22 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
         out->count = use_is_legal(search, plan, pinned, out->pinned_count) ? 1 : 0;
         return;
     }
-    struct policy_use *uses = ARENA_PUSH(search->arena, struct policy_use, search->layers + 8);
-    out->uses = uses;
-    for (uint32_t i = 0; kind->choose != NULL; i++) {
-        assert(out->count <= search->layers + 8);
+    if (kind->choose == NULL) {
+        return;
+    }
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    struct policy_use *uses = ARENA_PUSH(&search->scratch, struct policy_use, search->layers + 8);
+    for (uint32_t i = 0; out->count <= search->layers + 8; i++) {
         struct policy_use *use = &uses[out->count - 1];
         if (!kind->choose(search->problem, plan, i, search->arena, use)) {
             break;
         }
         out->count += use_is_legal(search, plan, use, 1) ? 1 : 0;
     }
+    struct policy_use *kept = ARENA_PUSH(search->arena, struct policy_use, out->count - 1);
+    memcpy(kept, uses, (out->count - 1) * sizeof *kept);
+    out->uses = kept;
+    arena_pop(&search->scratch, mark);
 }
 
 const struct alternatives *space_alternatives(struct search *search, const struct mesh_node *node,
