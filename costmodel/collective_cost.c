@@ -9,7 +9,9 @@
 
 /* Messages of a round that have the same terms; the slowest decides, which one depends on size and protocol. */
 struct path_class {
-    struct path path;           /* bandwidth already shared among the round's messages over the same port */
+    const char *link;
+    double latency_s;
+    double bandwidth_Bps;       /* already shared among the round's messages over the same port */
     double bytes_frac;          /* of the whole buffer */
     bool in_network;
 };
@@ -105,15 +107,14 @@ static void find_switch_path(struct walk *walk, uint32_t rank, struct path *out)
 static bool same_class(const struct path_class *a, const struct path_class *b)
 {
     return a->in_network == b->in_network && a->bytes_frac == b->bytes_frac &&
-           a->path.latency_s == b->path.latency_s && a->path.bandwidth_Bps == b->path.bandwidth_Bps &&
-           strcmp(a->path.link, b->path.link) == 0;
+           a->latency_s == b->latency_s && a->bandwidth_Bps == b->bandwidth_Bps && strcmp(a->link, b->link) == 0;
 }
 
 /* Every term at least as bad: the other can never be the slowest. */
 static bool covers(const struct path_class *a, const struct path_class *b)
 {
-    return a->in_network == b->in_network && a->bytes_frac >= b->bytes_frac && a->path.latency_s >= b->path.latency_s &&
-           a->path.bandwidth_Bps <= b->path.bandwidth_Bps && strcmp(a->path.link, b->path.link) == 0;
+    return a->in_network == b->in_network && a->bytes_frac >= b->bytes_frac && a->latency_s >= b->latency_s &&
+           a->bandwidth_Bps <= b->bandwidth_Bps && strcmp(a->link, b->link) == 0;
 }
 
 static void add_class(struct phase *phase, const struct path_class *class)
@@ -138,36 +139,37 @@ static void add_class(struct phase *phase, const struct path_class *class)
 
 enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_CLEAR };
 
+static struct path_class class_of(const struct path *path, double bytes_frac, bool in_network)
+{
+    return (struct path_class){path->link, path->latency_s, path->bandwidth_Bps, bytes_frac, in_network};
+}
+
 static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank, const struct collective_step *step,
                   struct phase *phase)
 {
-    struct path_class class;
-    class.in_network = step->to == COLLECTIVE_SWITCH;
-    class.bytes_frac = (double)step->chunk_count / (double)walk->chunk_count;
-    if (walk->request->kind == COLLECTIVE_ALL_TO_ALL) {
-        class.bytes_frac = (double)step->chunk_count / (double)walk->shape.ranks;
-    }
-    if (class.in_network) {
+    struct path path;
+    const double bytes_frac = (double)step->chunk_count / (double)walk->chunk_count;
+    if (step->to == COLLECTIVE_SWITCH) {
         /* down comes what all ranks sent (multicast) or their sum */
-        class.bytes_frac *= step->reduce ? 1.0 : (double)(walk->shape.ranks - 1);
-        find_switch_path(walk, rank, &class.path);
+        find_switch_path(walk, rank, &path);
+        const struct path_class class =
+            class_of(&path, bytes_frac * (step->reduce ? 1.0 : (double)(walk->shape.ranks - 1)), true);
         if (pass == WALK_CLASS) {
             add_class(phase, &class);
         }
         return;
     }
-    find_path(walk, device_of(walk, rank), device_of(walk, step->to), &class.path);
-    double bandwidth_Bps = class.path.bandwidth_Bps;
-    for (uint32_t i = 0; i < class.path.hop_count; i++) {
-        uint32_t *load = &walk->book->loads[class.path.hops[i].resource];
+    find_path(walk, device_of(walk, rank), device_of(walk, step->to), &path);
+    struct path_class class = class_of(&path, bytes_frac, false);
+    for (uint32_t i = 0; i < path.hop_count; i++) {
+        uint32_t *load = &walk->book->loads[path.hops[i].resource];
         *load = pass == WALK_LOAD ? *load + 1 : pass == WALK_CLEAR ? 0 : *load;
         if (pass == WALK_CLASS) {
-            const double share = class.path.hops[i].bandwidth_Bps / (double)*load;
-            bandwidth_Bps = share < bandwidth_Bps ? share : bandwidth_Bps;
+            const double share = path.hops[i].bandwidth_Bps / (double)*load;
+            class.bandwidth_Bps = share < class.bandwidth_Bps ? share : class.bandwidth_Bps;
         }
     }
     if (pass == WALK_CLASS) {
-        class.path.bandwidth_Bps = bandwidth_Bps;
         add_class(phase, &class);
     }
 }
@@ -278,9 +280,11 @@ static double page_s(const struct page *page, const struct collective_request *r
         double slowest = 0.0;
         for (uint32_t k = 0; k < phase->class_count; k++) {
             const struct path_class *class = &phase->classes[k];
-            const struct link_kind *link = prices_find_link(request->prices, class->path.link);
+            const struct link_kind *link = prices_find_link(request->prices, class->link);
             const uint32_t own = protocol < link->protocol_count ? protocol : link->protocol_count - 1;
-            const struct message_price price = prices_message(request->prices, &class->path, own, class->in_network);
+            const struct path path = {.latency_s = class->latency_s, .bandwidth_Bps = class->bandwidth_Bps,
+                                      .link = class->link};
+            const struct message_price price = prices_message(request->prices, &path, own, class->in_network);
             const double message_s = price.latency_s + request->bytes * class->bytes_frac / price.rate_Bps;
             slowest = message_s > slowest ? message_s : slowest;
             base_s = link->base_s > base_s ? link->base_s : base_s;
@@ -295,7 +299,7 @@ static uint32_t protocol_count(const struct prices *prices, const struct page *p
     uint32_t count = 1;
     for (uint32_t i = 0; i < page->phase_count; i++) {
         for (uint32_t k = 0; k < page->phases[i].class_count; k++) {
-            const struct link_kind *link = prices_find_link(prices, page->phases[i].classes[k].path.link);
+            const struct link_kind *link = prices_find_link(prices, page->phases[i].classes[k].link);
             count = link->protocol_count > count ? link->protocol_count : count;
         }
     }

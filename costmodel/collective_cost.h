@@ -7,7 +7,8 @@
 #include "plan/collective_group.h"
 #include "prices/prices.h"
 
-/* Largest group that an algorithm of `ranks` sends per round is considered for without being asked for by name. */
+/* Largest group that an algorithm of `ranks` sends per round is considered for without being asked
+ * for by name. */
 #define COLLECTIVE_DENSE_RANKS 128
 
 struct collective_request {
@@ -30,8 +31,9 @@ struct collective_choice {
 struct collective_book;
 struct collective_book *collective_book_init(struct arena *arena);
 
-/* Cheapest member, protocol, pipelining; ties go to the earlier member, protocol, smaller pipeline. A group of one
- * rank takes no time. */
-struct collective_choice collective_cost_find(struct collective_book *book, const struct collective_request *request);
+/* Cheapest member, protocol, pipelining; ties go to the earlier member, protocol, smaller pipeline.
+ * A group of one rank takes no time. */
+struct collective_choice collective_cost_find(struct collective_book *book,
+                                              const struct collective_request *request);
 
 #endif

@@ -26,7 +26,7 @@ static void push_set(struct walk *walk, const uint32_t *live)
     for (uint32_t i = 0; i < walk->count; i++) {
         const uint32_t *set = &walk->sets[(size_t)i * walk->chunks];
         if (contains(set, live, walk->chunks)) {
-            return;     /* nothing was dropped before: sets do not contain each other */
+            return; /* nothing was dropped before: sets do not contain each other */
         }
         if (!contains(live, set, walk->chunks)) {
             memmove(&walk->sets[(size_t)kept++ * walk->chunks], set, size);
@@ -54,9 +54,11 @@ static bool has_weight_slots(const struct stream *stream, uint32_t stage)
     return false;
 }
 
-static void walk_stage(const struct stream *stream, uint32_t stage, struct walk *walk, uint32_t *live)
+static void walk_stage(const struct stream *stream, uint32_t stage, struct walk *walk,
+                       uint32_t *live)
 {
-    const enum slot_kind last = has_weight_slots(stream, stage) ? SLOT_WEIGHT_GRADIENT : SLOT_BACKWARD;
+    const enum slot_kind last =
+        has_weight_slots(stream, stage) ? SLOT_WEIGHT_GRADIENT : SLOT_BACKWARD;
     const uint32_t count = stream->slot_counts[stage];
     memset(live, 0, walk->chunks * sizeof *live);
     bool grew = false;

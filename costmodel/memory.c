@@ -1,4 +1,5 @@
-/* Memory of one stage: what is resident, what the fullest moment of its schedule keeps, what runtime and libraries take. */
+/* Memory of one stage: what is resident, what the fullest moment of its schedule keeps, what
+ * runtime and libraries take. */
 #include <string.h>
 
 #include "costmodel/costmodel_inside.h"
@@ -33,7 +34,8 @@ static void add_live(const struct load *load, const struct stream_notes *notes, 
         struct chunk_bytes held = {0.0, 0.0};
         for (uint32_t local = 0; local < chunks; local++) {
             const double live = notes->live.sets[stage][(size_t)set * chunks + local];
-            const struct chunk_bytes one = chunk_bytes(load, notes->stream->model_chunk[stage * chunks + local]);
+            const struct chunk_bytes one =
+                chunk_bytes(load, notes->stream->model_chunk[stage * chunks + local]);
             held.saved += live * one.saved;
             held.logits += live * one.logits;
         }
@@ -45,9 +47,10 @@ static void add_live(const struct load *load, const struct stream_notes *notes, 
     }
 }
 
-/* Resident weights and states; the largest working set of any block, the two largest gathered ones. */
-static double add_resident(const struct load *load, const struct stream_notes *notes, uint32_t stage,
-                           struct stage_estimate *out)
+/* Resident weights and states; the largest working set of any block, the two largest gathered
+ * ones. */
+static double add_resident(const struct load *load, const struct stream_notes *notes,
+                           uint32_t stage, struct stage_estimate *out)
 {
     double moments = 0.0, working = 0.0, gathered = 0.0;
     for (uint32_t local = 0; local < notes->live.chunks; local++) {
@@ -72,8 +75,8 @@ static double add_resident(const struct load *load, const struct stream_notes *n
     return moments;
 }
 
-void costmodel_memory(const struct costmodel *model, const struct load *load, const struct stream_notes *notes,
-                      uint32_t stage, struct stage_estimate *out)
+void costmodel_memory(const struct costmodel *model, const struct load *load,
+                      const struct stream_notes *notes, uint32_t stage, struct stage_estimate *out)
 {
     const struct setup *setup = model->problem->setup;
     const struct runtime *runtime = setup->runtime;
@@ -84,7 +87,8 @@ void costmodel_memory(const struct costmodel *model, const struct load *load, co
                          out->memory_bytes[MEMORY_BUFFERS];
     out->memory_bytes[MEMORY_BUFFERS] += runtime->allocator_frac * churn;
     out->memory_bytes[MEMORY_CONTEXT] =
-        (double)runtime->context_bytes + (double)runtime->communicator_bytes * load->work->group_count;
+        (double)runtime->context_bytes +
+        (double)runtime->communicator_bytes * load->work->group_count;
     out->peak_bytes = 0.0;
     for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
         out->peak_bytes += out->memory_bytes[i];

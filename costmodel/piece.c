@@ -23,7 +23,7 @@ struct pending {
 struct tally {
     struct costmodel *model;
     const struct work *work;
-    double *cost_s;             /* by cost */
+    double *cost_s; /* by cost */
     double weight_s;
     struct pending next, block;
 };
@@ -31,7 +31,8 @@ struct tally {
 static void charge(double *cost_s, const struct pending *pending, double exposed_s)
 {
     for (uint32_t i = 0; i < pending->count && pending->total_s > 0.0; i++) {
-        cost_s[COST_DIM + pending->messages[i]->dim] += exposed_s * pending->seconds[i] / pending->total_s;
+        cost_s[COST_DIM + pending->messages[i]->dim] +=
+            exposed_s * pending->seconds[i] / pending->total_s;
     }
 }
 
@@ -46,7 +47,8 @@ static void hold(struct pending *pending, const struct work_message *message, do
 
 static void add_message(struct tally *tally, const struct work_message *message)
 {
-    const double seconds = costmodel_message_s(tally->model, tally->work, message) / (double)message->period;
+    const double seconds =
+        costmodel_message_s(tally->model, tally->work, message) / (double)message->period;
     switch (message->overlap) {
     case OVERLAP_NONE: tally->cost_s[COST_DIM + message->dim] += seconds; break;
     case OVERLAP_NEXT: hold(&tally->next, message, seconds); break;
@@ -54,9 +56,10 @@ static void add_message(struct tally *tally, const struct work_message *message)
     }
 }
 
-/* A kernel fed in `pieces` parts runs as that many kernels on its share of keys: smaller ones are less efficient. */
-static double kernel_s(struct costmodel *model, const struct work_compute *const *items, uint32_t count,
-                       uint32_t pieces)
+/* A kernel fed in `pieces` parts runs as that many kernels on its share of keys: smaller ones are
+ * less efficient. */
+static double kernel_s(struct costmodel *model, const struct work_compute *const *items,
+                       uint32_t count, uint32_t pieces)
 {
     enum provenance provenance;
     double seconds = 0.0;
@@ -74,8 +77,8 @@ static double kernel_s(struct costmodel *model, const struct work_compute *const
     return seconds;
 }
 
-/* The first of `pieces` parts is on the device already; the others arrive one after another, each under the work on
- * the part before. In one piece the message runs beside the kernel. */
+/* The first of `pieces` parts is on the device already; the others arrive one after another, each
+ * under the work on the part before. In one piece the message runs beside the kernel. */
 static double overlapped_s(double kernel, double message, uint32_t pieces)
 {
     if (pieces <= 1) {
@@ -89,7 +92,8 @@ static void add_kernel(struct tally *tally, const struct work_compute *const *it
 {
     const double seconds = kernel_s(tally->model, items, count, tally->next.pieces);
     const double with_messages =
-        tally->next.count == 0 ? seconds : overlapped_s(seconds, tally->next.total_s, tally->next.pieces);
+        tally->next.count == 0 ? seconds
+                               : overlapped_s(seconds, tally->next.total_s, tally->next.pieces);
     const enum cost cost = items[0]->pass == PASS_UPDATE ? COST_OPTIMIZER
                            : items[0]->recompute         ? COST_RECOMPUTE
                                                          : COST_COMPUTE;
@@ -123,14 +127,14 @@ static double add_items(struct tally *tally, const struct work_items *list)
         } while (i < list->count && !list->items[i].is_message && list->items[i].compute.joined);
         add_kernel(tally, joined, count);
     }
-    charge(tally->cost_s, &tally->next, tally->next.total_s);   /* nothing left to hide under */
+    charge(tally->cost_s, &tally->next, tally->next.total_s); /* nothing left to hide under */
     const double busy = total(tally->cost_s);
     charge(tally->cost_s, &tally->block, larger(0.0, tally->block.total_s - busy));
     return total(tally->cost_s);
 }
 
-static double list_s(struct costmodel *model, const struct work *work, const struct work_items *list, double *cost_s,
-                     double *weight_s)
+static double list_s(struct costmodel *model, const struct work *work,
+                     const struct work_items *list, double *cost_s, double *weight_s)
 {
     struct tally tally = {.model = model, .work = work, .cost_s = cost_s};
     const double seconds = add_items(&tally, list);
@@ -141,8 +145,8 @@ static double list_s(struct costmodel *model, const struct work *work, const str
 }
 
 /* Sums over a step: those whose result a later step waits for are kept apart. */
-static void add_sums(struct costmodel *model, const struct work *work, const struct work_items *list, double *now_s,
-                     double *later_s)
+static void add_sums(struct costmodel *model, const struct work *work,
+                     const struct work_items *list, double *now_s, double *later_s)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const struct work_message *message = &list->items[i].message;
@@ -158,8 +162,8 @@ static bool same_lists(const struct work_block *a, const struct work_block *b)
            a->backward.items == b->backward.items && a->backward.count == b->backward.count;
 }
 
-void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, const struct piece *like,
-                     struct piece *out)
+void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block,
+                     const struct piece *like, struct piece *out)
 {
     const struct work_block *which = &work->blocks[block];
     double update_s[COST_COUNT] = {0.0};
@@ -169,7 +173,8 @@ void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t 
     } else {
         memset(out, 0, sizeof *out);
         out->forward_total_s = list_s(model, work, &which->forward, out->forward_s, NULL);
-        out->backward_total_s = list_s(model, work, &which->backward, out->backward_s, &out->weight_s);
+        out->backward_total_s =
+            list_s(model, work, &which->backward, out->backward_s, &out->weight_s);
     }
     out->block = which;
     out->update_s = list_s(model, work, &which->update, update_s, NULL);

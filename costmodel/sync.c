@@ -1,4 +1,5 @@
-/* Gradient sums behind the last backward of each chunk: layer by layer under the backward of the layers before it. */
+/* Gradient sums behind the last backward of each chunk: layer by layer under the backward of the
+ * layers before it. */
 #include "costmodel/costmodel_inside.h"
 
 static double larger(double a, double b)
@@ -6,8 +7,9 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* A run of equal layers: gradients ready `apart` seconds after each other, the first at `ready`, each sum lasts `sum`;
- * the sums go one after another. The last ends at the largest of starting late, keeping up, catching up. */
+/* A run of equal layers: gradients ready `apart` seconds after each other, the first at `ready`,
+ * each sum lasts `sum`; the sums go one after another. The last ends at the largest of starting
+ * late, keeping up, catching up. */
 static double run_end_s(double busy_until, double ready, double apart, double sum, double count)
 {
     const double late = larger(busy_until, ready) + count * sum;
@@ -29,8 +31,8 @@ static double chunk_end_s(const struct load *load, uint32_t chunk, double end_s,
         const struct piece *piece = &load->pieces[order[left - 1]];
         const double count = counts[order[left - 1]];
         if (count > 0.0) {
-            busy_until = run_end_s(busy_until, ready + piece->backward_total_s, piece->backward_total_s,
-                                   piece->sync_s, count);
+            busy_until = run_end_s(busy_until, ready + piece->backward_total_s,
+                                   piece->backward_total_s, piece->sync_s, count);
             ready += piece->backward_total_s * count;
         }
     }
@@ -56,7 +58,8 @@ static uint32_t next_chunk(const struct load *load, const struct stream_notes *n
     return found;
 }
 
-static double stage_sync_s(const struct load *load, const struct stream_notes *notes, uint32_t stage)
+static double stage_sync_s(const struct load *load, const struct stream_notes *notes,
+                           uint32_t stage)
 {
     const struct schedule_shape *shape = &load->work->shape;
     double sum = 0.0;

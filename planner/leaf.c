@@ -233,9 +233,9 @@ bool leaf_partition(const struct search *search, struct load *load, bool memory,
 
 /* --- judging ----------------------------------------------------------------------------------------------- */
 
-void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *trial)
+/* The leaf's plan with its work program; nothing priced yet. */
+static void apply(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *trial)
 {
-    const struct estimator *estimator = search->estimator;
     struct arena *arena = &search->scratch;
     trial->search = search;
     trial->plan = *order->plan;
@@ -244,6 +244,13 @@ void leaf_open(struct search *search, const struct order_work *order, const stru
     trial->plan.policy_count = space_uses(leaf->alternatives, leaf->alternative, arena, &trial->plan.policies);
     trial->work = ARENA_PUSH(arena, struct work, 1);
     work_finish(order->started, &trial->plan, arena, trial->work);
+}
+
+void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *trial)
+{
+    const struct estimator *estimator = search->estimator;
+    struct arena *arena = &search->scratch;
+    apply(search, order, leaf, trial);
     trial->pieces = ARENA_PUSH(arena, struct piece, trial->work->block_count);
     for (uint32_t b = 0; b < trial->work->block_count; b++) {
         estimator->piece(estimator->state, trial->work, b, &order->pieces[b], &trial->pieces[b]);
@@ -363,7 +370,7 @@ double leaf_resident_bytes(struct search *search, const struct order_work *order
     for (each.alternative = 0; each.alternative < leaf->alternatives->count; each.alternative++) {
         const struct arena_mark mark = arena_find_mark(&search->scratch);
         struct trial trial;
-        leaf_open(search, order, &each, &trial);
+        apply(search, order, &each, &trial);
         const double bytes = resident_bytes(trial.work);
         least = least < 0.0 || bytes < least ? bytes : least;
         arena_pop(&search->scratch, mark);

@@ -209,24 +209,27 @@ static void probe_form(struct search *search, const struct order_work *order, st
     }
 }
 
-static bool may_fit(struct search *search, const struct order_work *order, struct leaf *leaf)
+/* Weights and their states must fit whatever policies are used; the shape with most chunks has the fewest alternatives,
+ * which differ in nothing that stays on the device. */
+static void find_unfit(struct search *search, struct mesh_node *node, const struct order_work *order)
 {
-    const double capacity = search->estimator->capacity_bytes(search->estimator->state);
-    return leaf_resident_bytes(search, order, leaf) <= capacity;
+    const struct forms *forms = space_forms(search, node);
+    struct leaf leaf = {.node = node->index, .form = forms->items[forms->count - 1]};
+    leaf.alternatives = space_alternatives(search, node, &leaf.form);
+    node->unfit = leaf_resident_bytes(search, order, &leaf) >
+                  search->estimator->capacity_bytes(search->estimator->state);
 }
 
-static void probe_node(struct search *search, const struct mesh_node *node)
+static void probe_node(struct search *search, struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct order_work order = start_order(search, node, 0, true);
     const struct forms *forms = space_forms(search, node);
     struct leaf leaf = {.node = node->index};
-    for (uint32_t i = 0; i < forms->count; i++) {
+    find_unfit(search, node, &order);
+    for (uint32_t i = 0; i < forms->count && !node->unfit; i++) {
         leaf.form = forms->items[i];
         leaf.alternatives = space_alternatives(search, node, &leaf.form);
-        if (i == 0 && !may_fit(search, &order, &leaf)) {
-            break;
-        }
         if (is_probed(forms, i) && form_passes(search, &order, &leaf.form)) {
             probe_form(search, &order, &leaf);
         }
@@ -235,18 +238,12 @@ static void probe_node(struct search *search, const struct mesh_node *node)
     leaf_trim_streams(search);
 }
 
-static uint64_t skip_unfit(struct search *search, const struct orders *orders, const struct mesh_node *node)
-{
-    struct leaf leaf = {.node = node->index, .order = orders->items[0].order};
-    leaf.form = space_forms(search, node)->items[0];
-    leaf.alternatives = space_alternatives(search, node, &leaf.form);
-    const bool wanted = search->options->no_prune || (search->best_count == 0 && search->probe_count == 0) ||
-                        may_fit(search, &orders->items[0], &leaf);
-    return wanted ? 0 : node->leaf_count * node->order_count;
-}
-
 static void search_node(struct search *search, const struct mesh_node *node)
 {
+    if (node->unfit && (search->best_count > 0 || search->probe_count > 0)) {
+        search->certificate.pruned[BOUND_MEMORY] += node->leaf_count * node->order_count;
+        return;
+    }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     uint32_t numbers[SPACE_ORDER_MAX];
     struct orders orders = {.count = space_orders(search, node, numbers)};
@@ -256,9 +253,7 @@ static void search_node(struct search *search, const struct mesh_node *node)
     }
     struct leaf leaf = {.node = node->index};
     const struct forms *forms = space_forms(search, node);
-    const uint64_t unfit = skip_unfit(search, &orders, node);
-    search->certificate.pruned[BOUND_MEMORY] += unfit;
-    for (uint32_t i = 0; i < forms->count && unfit == 0 && !search->stopped; i++) {
+    for (uint32_t i = 0; i < forms->count && !search->stopped; i++) {
         search_form(search, &orders, &forms->items[i], leaf);
         leaf.index += space_alternatives(search, node, &forms->items[i])->count;
     }

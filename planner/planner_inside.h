@@ -17,6 +17,7 @@ struct mesh_node {
     uint64_t replicas;
     uint64_t leaf_count;            /* per order */
     double bound_s;
+    bool unfit;                     /* weights and their states alone are too much for a stage */
 };
 
 struct mesh_nodes {
