@@ -1,5 +1,6 @@
-/* A Hugging Face config.json as a transformer: other names for the same sizes, and what each family of models
- * leaves unsaid. Defaults are those of the configuration classes of the transformers library. */
+/* A Hugging Face config.json as a transformer: other names for the same sizes, and what each family
+ * of models leaves unsaid. Defaults are those of the configuration classes of the transformers
+ * library. */
 #include "models/hf_config.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static bool has_key(struct json_value object, const char *const *names)
     return !json_is_null(json_find(object, hf_key_find(object, names)));
 }
 
-/* --- what is not modelled --------------------------------------------------------------------------- */
+/* --- what is not modelled --------------------------------------------------------------------- */
 
 static bool check_flags(const struct hf_config *config)
 {
@@ -84,7 +85,7 @@ static void warn_of_others(const struct hf_config *config)
     }
 }
 
-/* --- sizes ------------------------------------------------------------------------------------------ */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 static bool read_kv_heads(const struct hf_config *config, struct transformer *out)
 {
@@ -164,7 +165,7 @@ static bool read_sizes(const struct hf_config *config, struct transformer *out)
     return good;
 }
 
-/* --- kinds ------------------------------------------------------------------------------------------ */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 /* Variants of one function cost the same: the tanh form of GELU is GELU here. */
 static const char *activation_of(const char *name)
@@ -231,7 +232,7 @@ static bool read_kinds(const struct hf_config *config, struct transformer *out)
     return good;
 }
 
-/* --- the file --------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static const char *first_architecture(struct json_value object)
 {

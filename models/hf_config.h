@@ -9,10 +9,12 @@
 #include "base/json.h"
 #include "models/transformer.h"
 
-/* Has the object the marks of a config.json: "model_type", or "architectures" from before there was one? */
+/* Has the object the marks of a config.json: "model_type", or "architectures" from before there was
+ * one? */
 bool hf_config_fits(struct json_value object);
-/* Reads a config.json of a supported model_type. Keys that it does not know are no faults, there are too many; those
- * known to change the computation in a way that is not modelled are reported by name. */
+/* Reads a config.json of a supported model_type. Keys that it does not know are no faults, there
+ * are too many; those known to change the computation in a way that is not modelled are reported by
+ * name. */
 bool hf_config_read(struct json_value object, struct arena *arena, struct transformer *out,
                     struct diag *diag);
 

@@ -1,4 +1,5 @@
-/* Keys of a config.json under their several names, with what is said about those that cannot be followed. */
+/* Keys of a config.json under their several names, with what is said about those that cannot be
+ * followed. */
 #include "models/hf_inside.h"
 
 #include "base/text.h"

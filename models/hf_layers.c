@@ -10,7 +10,7 @@ static const char *const top_k_keys[] = {"num_experts_per_tok", "num_experts_per
 static const char *const expert_ffn_keys[] = {"moe_intermediate_size", "expert_intermediate_size",
                                               NULL};
 
-/* --- windows ---------------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 static bool refuse_mixed(const struct hf_config *config, const char *key)
 {
@@ -103,7 +103,7 @@ static bool read_window(const struct hf_config *config, struct transformer *out)
     return true;
 }
 
-/* --- experts ---------------------------------------------------------------------------------------- */
+/* --- experts ---------------------------------------------------------------------------------- */
 
 /* Dense layers must be the first ones: 0, 1, 2, ... */
 static bool read_dense_layers(const struct hf_config *config, struct transformer_moe *moe)

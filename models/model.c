@@ -31,7 +31,7 @@ uint32_t model_count_layers(const struct model *model)
     return layers;
 }
 
-/* --- from JSON -------------------------------------------------------------------------------------- */
+/* --- from JSON -------------------------------------------------------------------------------- */
 
 static bool check_parameters(struct json_value object, const struct model_text *text,
                              const struct model *model, struct diag *diag)
@@ -94,7 +94,7 @@ bool model_read_json(struct json_value object, const char *name, struct arena *a
     return read_text(object, arena, &text, diag) && build(object, name, &text, arena, out, diag);
 }
 
-/* --- by path or name -------------------------------------------------------------------------------- */
+/* --- by path or name -------------------------------------------------------------------------- */
 
 static bool ends_with(const char *text, size_t length, const char *tail)
 {

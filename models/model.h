@@ -1,12 +1,15 @@
 /* What is computed: a chain of parts, each a list of ops over named axes.
  *
  * Data structure, from the outside in:
- *   model  -> chain of part runs   "embedding x1, dense x3, moe x58, head x1": equal layers are one part
+ *   model  -> chain of part runs   "embedding x1, dense x3, moe x58, head x1": equal layers are one
+ *   part
  *   part   -> ops in execution order, from the residual stream to the residual stream
- *   op     -> a contraction over named axes: domain = axes of its operands, weights and output together.
+ *   op     -> a contraction over named axes: domain = axes of its operands, weights and output
+ *   together.
  *             forward contracts domain \ output, input gradient domain \ input, weight gradient
  *             domain \ weight: this one rule yields every reduction of every parallel dimension.
- *   tensor -> a set of axes; activations are produced by one op and read by others of the same part.
+ *   tensor -> a set of axes; activations are produced by one op and read by others of the same
+ *   part.
  * Nothing here knows how the work is split or how long it takes. */
 #ifndef SHARDPLAN_MODELS_MODEL_H
 #define SHARDPLAN_MODELS_MODEL_H
@@ -30,9 +33,11 @@ typedef uint32_t axis_set;
 
 struct axis {
     const char *name;       /* "batch", "seq", "heads", "ffn", "vocab", ... or a model file's own */
-    uint64_t size;          /* positions; 0: the training setup says (batch, seq and their images) */
-    uint32_t image_of;      /* axis whose positions these are too ("keys" of "seq"), else NO_INDEX. With a size of
-                             * its own it is a grouping: "kv_heads" of "heads", each serving heads / kv_heads */
+    uint64_t size;          /* positions; 0: the training setup says (batch, seq and their
+                             * images) */
+    uint32_t image_of;      /* axis whose positions these are too ("keys" of "seq"), else NO_INDEX.
+                             * With a size of its own it is a grouping: "kv_heads" of "heads", each
+                             * serving heads / kv_heads */
     bool padded;            /* a cut may round the size up (vocabulary); others must divide */
 };
 
@@ -51,48 +56,64 @@ struct tensor {
     const char *name;
     enum tensor_class class;
     axis_set axes;
-    uint32_t copies;            /* elements per point of the axes (3 loss terms, 2 of K and V), >= 1 */
-    double density;             /* share of the points that exist (top_k / experts for routed tokens), else 1 */
-    enum attention_kind only;   /* exists only under that kind of attention, ATTENTION_ANY: always */
-    uint32_t tied_to;           /* weight that is the same memory elsewhere in the model, else NO_INDEX */
+    uint32_t copies;            /* elements per point of the axes (3 loss terms, 2 of K and V), >=
+                                 * 1 */
+    double density;             /* share of the points that exist (top_k / experts for routed
+                                 * tokens), else 1 */
+    enum attention_kind only;   /* exists only under that kind of attention, ATTENTION_ANY:
+                                 * always */
+    uint32_t tied_to;           /* weight that is the same memory elsewhere in the model, else
+                                 * NO_INDEX */
     bool recomputable;          /* inside the attention core: dropped by selective recomputation */
 };
 
 enum op_kind {
     OP_CONTRACT,    /* matrix multiply, grouped where an axis is in operand, weight and output */
     OP_ATTENTION,   /* softmax(Q K^T) V over queries "seq" and "keys"; flash or plain by setup */
-    OP_STREAM,      /* bandwidth bound: norm, activation, rope, residual, permute, softmax and loss */
+    OP_STREAM,      /* bandwidth bound: norm, activation, rope, residual, permute, softmax and
+                     * loss */
     OP_LOOKUP,      /* gather of rows forward, scatter-add backward */
     OP_KIND_COUNT
 };
 
-enum density_kind { DENSITY_FULL, DENSITY_CAUSAL, DENSITY_WINDOW, DENSITY_ROUTED, DENSITY_KIND_COUNT };
+enum density_kind {
+    DENSITY_FULL,
+    DENSITY_CAUSAL,
+    DENSITY_WINDOW,
+    DENSITY_ROUTED,
+    DENSITY_KIND_COUNT
+};
 
 struct op {
     const char *name;
     enum op_kind kind;
-    axis_set domain;                        /* union of all axes below, plus those only iterated; OP_STREAM leaves
-                                             * out axes that it takes whole (dispatch and combine: experts). FLOPs are
-                                             * points x density x 2 x copies of weights[0] (CONTRACT), x 4 (ATTENTION,
-                                             * groupings not multiplied) */
+    axis_set domain;                        /* union of all axes below, plus those only iterated;
+                                             * OP_STREAM leaves out axes that it takes whole
+                                             * (dispatch and combine: experts). FLOPs are points x
+                                             * density x 2 x copies of weights[0] (CONTRACT), x 4
+                                             * (ATTENTION, groupings not multiplied) */
     uint32_t inputs[OP_INPUT_MAX], input_count;     /* activation tensors read */
-    uint32_t mirrored;                      /* bit i: input i is read over the images of its axes: K and V are produced
-                                             * over "seq" and read over "keys" */
-    uint32_t weights[OP_WEIGHT_MAX], weight_count;  /* weights[0] is the matrix or table, weights[1] a bias */
+    uint32_t mirrored;                      /* bit i: input i is read over the images of its axes: K
+                                             * and V are produced over "seq" and read over "keys" */
+    uint32_t weights[OP_WEIGHT_MAX], weight_count;  /* weights[0] is the matrix or table, weights[1]
+                                                     * a bias */
     uint32_t output;                        /* activation tensor written */
-    uint32_t keeps[OP_KEEP_MAX], keep_count;        /* tensors its backward reads: saved, each once per part */
+    uint32_t keeps[OP_KEEP_MAX], keep_count;        /* tensors its backward reads: saved, each once
+                                                     * per part */
     enum density_kind density;              /* of the domain; window width and routed share below */
     uint64_t window;                        /* DENSITY_WINDOW: keys per query */
     double routed_frac;                     /* DENSITY_ROUTED: top_k / experts */
-    double forward_bytes, backward_bytes;   /* OP_STREAM, OP_LOOKUP: traffic per element (point and copy) of the output's
-                                             * or input's larger one (2-byte activations; source cited where it is set) */
+    double forward_bytes, backward_bytes;   /* OP_STREAM, OP_LOOKUP: traffic per element (point and
+                                             * copy) of the output's or input's larger one (2-byte
+                                             * activations; source cited where it is set) */
     bool joined;                            /* one kernel with the op before it (Q with K and V) */
 };
 
 struct part {
     const char *name;           /* "embedding", "decoder", "moe", "head" */
     uint32_t first_op, op_count;
-    uint32_t input, output;     /* tensors of the residual stream; input NO_INDEX for the first part */
+    uint32_t input, output;     /* tensors of the residual stream; input NO_INDEX for the first
+                                 * part */
 };
 
 struct part_run {
@@ -114,17 +135,21 @@ struct model {
     uint32_t part_count;
     struct part_run *chain;
     uint32_t run_count;
-    const struct transformer *transformer;  /* the description it was built from, NULL for operator graphs */
+    const struct transformer *transformer;  /* the description it was built from, NULL for operator
+                                             * graphs */
     unsigned long long digest;              /* of its canonical dump */
 };
 
-/* Reads a Hugging Face config.json or a native model JSON (told apart by "format"), or an entry of the zoo by its name.
- * A file is called by its own "name", else by what precedes ".json", ".config.json" or "/config.json". */
+/* Reads a Hugging Face config.json or a native model JSON (told apart by "format"), or an entry of
+ * the zoo by its name. A file is called by its own "name", else by what precedes ".json",
+ * ".config.json" or "/config.json". */
 bool model_read(const char *path, struct arena *arena, struct model *out, struct diag *diag);
-/* Same from an open document's object (embedded in a plan). `name` is used where the text has none. */
-bool model_read_json(struct json_value object, const char *name, struct arena *arena, struct model *out,
-                     struct diag *diag);
-/* Every belief about the structure: indices in range, domains cover their operands, chain not empty. */
+/* Same from an open document's object (embedded in a plan). `name` is used where the text has
+ * none. */
+bool model_read_json(struct json_value object, const char *name, struct arena *arena,
+                     struct model *out, struct diag *diag);
+/* Every belief about the structure: indices in range, domains cover their operands, chain not
+ * empty. */
 bool model_check(const struct model *model, struct diag *diag);
 /* Native JSON that model_read_json reads back to the same model. */
 void model_dump(const struct model *model, struct json_writer *out);
@@ -137,9 +162,9 @@ uint64_t model_count_parameters(const struct model *model);
 /* Parameters that one token meets: routed experts by their share. */
 uint64_t model_count_active_parameters(const struct model *model);
 uint64_t model_count_part_parameters(const struct model *model, uint32_t part);
-/* Forward + backward FLOPs of one token at that sequence length, matrix multiplies and attention only (embedding
- * lookup not counted, head counted). causal false: attention counted in full (PaLM, Megatron model FLOPs);
- * true: masked half left out. */
+/* Forward + backward FLOPs of one token at that sequence length, matrix multiplies and attention
+ * only (embedding lookup not counted, head counted). causal false: attention counted in full (PaLM,
+ * Megatron model FLOPs); true: masked half left out. */
 double model_flops_per_token(const struct model *model, uint64_t seq_length, bool causal);
 
 #endif

@@ -6,7 +6,8 @@ struct report {
     struct diag *diag;
 };
 
-/* All that is wrong is a contradiction in a value built in memory: there is no place but the model. */
+/* All that is wrong is a contradiction in a value built in memory: there is no place but the
+ * model. */
 #define FAULT(to, ...) diag_push((to)->diag, DIAG_M207, (struct diag_place){0}, NULL, __VA_ARGS__)
 
 static axis_set known_axes(const struct model *model)

@@ -1,7 +1,8 @@
 /* Parameters and FLOPs of a model, counted over its ops. */
 #include "models/model.h"
 
-/* Forward, gradient of the input, gradient of the weights (or of the other operand): each as large. */
+/* Forward, gradient of the input, gradient of the weights (or of the other operand): each as
+ * large. */
 #define PASSES 3.0
 #define CONTRACT_FLOPS 2.0  /* a multiplication and an addition per point */
 #define ATTENTION_FLOPS 4.0 /* the same for two products: scores, then values */
@@ -111,8 +112,9 @@ static double count_keys(const struct op *op, double seq_length, bool causal)
     return op->density == DENSITY_FULL ? seq_length : seq_length / 2.0;
 }
 
-/* Points of an op's domain that one token has. Axes without a size of their own are the tokens themselves and,
- * in attention, the keys; a grouping beside the axis that it groups adds no points. */
+/* Points of an op's domain that one token has. Axes without a size of their own are the tokens
+ * themselves and, in attention, the keys; a grouping beside the axis that it groups adds no
+ * points. */
 static double count_points(const struct model *model, const struct op *op, double keys)
 {
     double points = op->density == DENSITY_ROUTED ? op->routed_frac : 1.0;

@@ -7,19 +7,20 @@
 #include "models/model_inside.h"
 #include "models/transformer_graph.h"
 
-/* A lookup reads a row and writes it; backward it reads the gradient and adds to an fp32 row, which is read and
- * written (hardware_costs 5.5: 2 e forward, 2 + 8 backward). */
+/* A lookup reads a row and writes it; backward it reads the gradient and adds to an fp32 row, which
+ * is read and written (hardware_costs 5.5: 2 e forward, 2 + 8 backward). */
 #define LOOKUP_FORWARD_BYTES 4.0
 #define LOOKUP_BACKWARD_BYTES 10.0
-/* Dropout alone reads an element and writes it with a one-byte mask; backward the same (hardware_costs 5.5). */
+/* Dropout alone reads an element and writes it with a one-byte mask; backward the same
+ * (hardware_costs 5.5). */
 #define DROPOUT_BYTES 5.0
-/* The loss per logit, not fused: a cast to the fp32 copy (read 2, write 4), then the maximum and the sum of
- * exponentials over that copy; 12 is the upper end of hardware_costs 5.5. Backward reads the copy and writes a
- * 2-byte gradient. */
+/* The loss per logit, not fused: a cast to the fp32 copy (read 2, write 4), then the maximum and
+ * the sum of exponentials over that copy; 12 is the upper end of hardware_costs 5.5. Backward reads
+ * the copy and writes a 2-byte gradient. */
 #define LOSS_FORWARD_BYTES 12.0
 #define LOSS_BACKWARD_BYTES 6.0
-/* fp32 numbers per token that a loss over a cut vocabulary exchanges: maximum, sum of exponentials, logit of
- * the target (hardware_costs 5.5). */
+/* fp32 numbers per token that a loss over a cut vocabulary exchanges: maximum, sum of exponentials,
+ * logit of the target (hardware_costs 5.5). */
 #define LOSS_TERMS 3
 
 static void push_axis(struct model *model, const char *name, uint64_t size)
@@ -115,8 +116,8 @@ static uint32_t push_dropout(struct transformer_graph *graph, uint32_t input)
     return output;
 }
 
-/* The lookup sums over "vocab": each row of the table that a rank lacks contributes nothing there. Learned
- * positions are added by a second lookup into the same stream, whose table nothing cuts. */
+/* The lookup sums over "vocab": each row of the table that a rank lacks contributes nothing there.
+ * Learned positions are added by a second lookup into the same stream, whose table nothing cuts. */
 static void push_embedding(struct transformer_graph *graph)
 {
     struct part *part = open_part(graph, "embedding");
@@ -133,8 +134,8 @@ static void push_embedding(struct transformer_graph *graph)
     close_part(graph, part, output);
 }
 
-/* The loss sums over "vocab" in fp32 and keeps the logits twice: as the head wrote them, and the fp32 copy
- * that its softmax runs on (hardware_costs 6.2). */
+/* The loss sums over "vocab" in fp32 and keeps the logits twice: as the head wrote them, and the
+ * fp32 copy that its softmax runs on (hardware_costs 6.2). */
 static uint32_t push_loss(struct transformer_graph *graph, uint32_t logits)
 {
     struct op *op = transformer_push_op(graph, "loss", OP_STREAM, "batch seq vocab");

@@ -35,17 +35,19 @@ struct transformer {
     struct transformer_moe moe;
 };
 
-/* The object that a transformer was read from, with the keys that messages point at (NULL: at the object). */
+/* The object that a transformer was read from, with the keys that messages point at (NULL: at the
+ * object). */
 struct transformer_origin {
     struct json_value object;
     const char *kv_heads, *positions, *experts;
 };
 
 /* Do the sizes fit together? origin NULL: built in memory. */
-bool transformer_check(const struct transformer *transformer, const struct transformer_origin *origin,
-                       struct diag *diag);
+bool transformer_check(const struct transformer *transformer,
+                       const struct transformer_origin *origin, struct diag *diag);
 
-/* Builds parts, ops and tensors. Ranges were checked by the reader; overflowing products are reported. */
+/* Builds parts, ops and tensors. Ranges were checked by the reader; overflowing products are
+ * reported. */
 bool transformer_build(const struct transformer *transformer, const char *name, struct arena *arena,
                        struct model *out, struct diag *diag);
 

@@ -4,10 +4,10 @@
  *   q       batch seq heads    head_dim
  *   kv      batch seq kv_heads head_dim, K and V side by side, read mirrored: over "keys"
  *   output  batch seq heads    head_dim
- * The attention op meets every query with every key, so its domain has both "seq" and "keys": forward and the
- * gradient of q sum over keys, the gradients of K and V over seq. A head meets only the K and V of its own
- * group, so "kv_heads", though in the domain, is a grouping under "heads": a cut of heads cuts K and V alike,
- * nothing is summed over it. */
+ * The attention op meets every query with every key, so its domain has both "seq" and "keys":
+ * forward and the gradient of q sum over keys, the gradients of K and V over seq. A head meets only
+ * the K and V of its own group, so "kv_heads", though in the domain, is a grouping under "heads": a
+ * cut of heads cuts K and V alike, nothing is summed over it. */
 #include "models/transformer_graph.h"
 
 /* hardware_costs 5.5, per element: norm 4 and 6, rotation 4 both ways. */
@@ -82,8 +82,8 @@ static struct op *push_on_key(struct transformer_graph *graph, const char *name,
     return op;
 }
 
-/* RMS norm over head_dim. Its backward reads what came in: q, and of kv the K half only, which is a tensor of
- * its own here because V is kept anyway. */
+/* RMS norm over head_dim. Its backward reads what came in: q, and of kv the K half only, which is a
+ * tensor of its own here because V is kept anyway. */
 static void push_query_key_norm(struct transformer_graph *graph, uint32_t *q, uint32_t *kv)
 {
     const uint32_t raw_q = *q;
@@ -108,9 +108,10 @@ static void keep_inside(struct transformer_graph *graph, struct op *op, struct t
     transformer_push_keep(op, tensor);
 }
 
-/* Flash attention keeps the log-sum-exp of each query, 4 a s b bytes. Plain attention keeps the softmax, and
- * with dropout the mask and what is left: 2 + 1 + 2 bytes per query and key (hardware_costs 6.2: 5 a s^2 b);
- * all queries and keys, since it computes the masked half too. Flash attention draws its mask again. */
+/* Flash attention keeps the log-sum-exp of each query, 4 a s b bytes. Plain attention keeps the
+ * softmax, and with dropout the mask and what is left: 2 + 1 + 2 bytes per query and key
+ * (hardware_costs 6.2: 5 a s^2 b); all queries and keys, since it computes the masked half too.
+ * Flash attention draws its mask again. */
 static void push_kept_inside(struct transformer_graph *graph, struct op *op)
 {
     const axis_set rows = transformer_axes(graph, "batch seq heads");

@@ -5,16 +5,17 @@
 
 #include "base/text.h"
 
-/* Traffic per element of 2-byte activations. A norm reads and writes each element once forward; backward it
- * reads the input and the gradient and writes a gradient (hardware_costs 5.5: 4 and 6). */
+/* Traffic per element of 2-byte activations. A norm reads and writes each element once forward;
+ * backward it reads the input and the gradient and writes a gradient (hardware_costs 5.5: 4 and
+ * 6). */
 #define NORM_FORWARD_BYTES 4.0
 #define NORM_BACKWARD_BYTES 6.0
-/* A sum of two streams reads both and writes one; backward the gradients that come back through the branch
- * and past it are added, the same traffic (derived). */
+/* A sum of two streams reads both and writes one; backward the gradients that come back through the
+ * branch and past it are added, the same traffic (derived). */
 #define RESIDUAL_BYTES 6.0
 #define BRANCH_BYTES 2.0 /* one more stream to read */
-/* Dropout fused into the sum writes a one-byte mask forward; backward it reads a gradient and the mask and
- * writes the branch's own gradient (hardware_costs 5.5: dropout 5). */
+/* Dropout fused into the sum writes a one-byte mask forward; backward it reads a gradient and the
+ * mask and writes the branch's own gradient (hardware_costs 5.5: dropout 5). */
 #define DROPOUT_FORWARD_BYTES 1.0
 #define DROPOUT_BACKWARD_BYTES 5.0
 
@@ -130,8 +131,9 @@ uint32_t transformer_push_stream(struct transformer_graph *graph,
     return op->output;
 }
 
-/* The hidden axis is in the domain of a norm, since it sums over it: no dim that cuts it could leave the op
- * alone. Both kinds cost the same traffic; the mean and deviation per token are too small to count. */
+/* The hidden axis is in the domain of a norm, since it sums over it: no dim that cuts it could
+ * leave the op alone. Both kinds cost the same traffic; the mean and deviation per token are too
+ * small to count. */
 uint32_t transformer_push_norm(struct transformer_graph *graph, const char *name, uint32_t input)
 {
     const uint32_t output =

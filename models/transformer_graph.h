@@ -60,8 +60,8 @@ uint32_t transformer_push_stream(struct transformer_graph *graph,
                                  const struct transformer_stream *stream);
 /* Norm over the hidden axis of the residual stream. */
 uint32_t transformer_push_norm(struct transformer_graph *graph, const char *name, uint32_t input);
-/* stream + branch (+ branch), with dropout on the branches where the model has it. extra: NO_INDEX or a
- * second branch. */
+/* stream + branch (+ branch), with dropout on the branches where the model has it. extra: NO_INDEX
+ * or a second branch. */
 uint32_t transformer_push_residual(struct transformer_graph *graph, const char *name,
                                    uint32_t stream, uint32_t branch, uint32_t extra);
 

@@ -3,14 +3,14 @@
 
 #include "base/text.h"
 
-/* hardware_costs 5.5: bias and GELU 4 and 6 bytes per element; SwiGLU 6 and 10 per element of the output,
- * which is 3 and 5 per element of its input, the larger of the two. */
+/* hardware_costs 5.5: bias and GELU 4 and 6 bytes per element; SwiGLU 6 and 10 per element of the
+ * output, which is 3 and 5 per element of its input, the larger of the two. */
 #define ACTIVATION_FORWARD_BYTES 4.0
 #define ACTIVATION_BACKWARD_BYTES 6.0
 #define GATED_FORWARD_BYTES 3.0
 #define GATED_BACKWARD_BYTES 5.0
-/* Rows moved to another order: read and written once (hardware_costs 5.5, transpose 4). The backward of
- * combine also reads the expert outputs, for the gradient of the routing weights. */
+/* Rows moved to another order: read and written once (hardware_costs 5.5, transpose 4). The
+ * backward of combine also reads the expert outputs, for the gradient of the routing weights. */
 #define PERMUTE_BYTES 4.0
 #define COMBINE_BACKWARD_BYTES 6.0
 
@@ -97,8 +97,9 @@ uint32_t transformer_push_mlp(struct transformer_graph *graph, uint32_t stream)
                                      push_block(graph, &block, normed), NO_INDEX);
 }
 
-/* The router scores each expert in fp32. "routes" has the size of "experts" but is another axis, which nothing
- * cuts: every rank scores all experts for its own tokens, wherever the experts live. */
+/* The router scores each expert in fp32. "routes" has the size of "experts" but is another axis,
+ * which nothing cuts: every rank scores all experts for its own tokens, wherever the experts
+ * live. */
 static uint32_t push_router(struct transformer_graph *graph, uint32_t input)
 {
     return transformer_push_linear(graph, &(struct transformer_linear){
@@ -112,9 +113,10 @@ static uint32_t push_router(struct transformer_graph *graph, uint32_t input)
                                           });
 }
 
-/* Softmax, choice of the best, and the permutation of tokens by expert. Its domain has no "experts": it runs
- * where the tokens are, and what it writes is cut by experts only when its reader asks for that (a reshard,
- * the all-to-all of expert parallelism). Keeps the scores; the permuted rows are kept by their reader. */
+/* Softmax, choice of the best, and the permutation of tokens by expert. Its domain has no
+ * "experts": it runs where the tokens are, and what it writes is cut by experts only when its
+ * reader asks for that (a reshard, the all-to-all of expert parallelism). Keeps the scores; the
+ * permuted rows are kept by their reader. */
 static uint32_t push_dispatch(struct transformer_graph *graph, uint32_t input, uint32_t scores,
                               double frac)
 {
@@ -133,9 +135,10 @@ static uint32_t push_dispatch(struct transformer_graph *graph, uint32_t input, u
     return output;
 }
 
-/* The weighted sum of each token's experts. Without "experts" in its domain it wants all of a token's expert
- * outputs whole, where the token is: the way back of the reshard, rather than a partial sum over ranks. Keeps
- * the outputs, since the gradient of the routing weights needs them (hardware_costs 6.2). */
+/* The weighted sum of each token's experts. Without "experts" in its domain it wants all of a
+ * token's expert outputs whole, where the token is: the way back of the reshard, rather than a
+ * partial sum over ranks. Keeps the outputs, since the gradient of the routing weights needs them
+ * (hardware_costs 6.2). */
 static uint32_t push_combine(struct transformer_graph *graph, uint32_t input, uint32_t scores)
 {
     const uint32_t output =
@@ -153,8 +156,8 @@ static uint32_t push_combine(struct transformer_graph *graph, uint32_t input, ui
     return output;
 }
 
-/* "batch seq experts" with density top_k / experts is the set of (token, chosen expert) pairs, so an even load
- * is the model; an uneven one is for who runs it. */
+/* "batch seq experts" with density top_k / experts is the set of (token, chosen expert) pairs, so
+ * an even load is the model; an uneven one is for who runs it. */
 uint32_t transformer_push_experts(struct transformer_graph *graph, uint32_t stream)
 {
     const struct transformer_moe *moe = &graph->shape->moe;

@@ -1,8 +1,9 @@
 /* How one parallel dimension cuts axes; ops never name it and it names no op.
  *
- * One rule serves all. For an op and a dim: the dim cuts the first axis of its list that is in the op's domain
- * (and, where `beside` is set, only if that axis is there too). Where the cut axis is contracted the result is a partial
- * sum over the dim; where a consumer wants an operand cut otherwise than its producer left it, a reshard is due. */
+ * One rule serves all. For an op and a dim: the dim cuts the first axis of its list that is in the
+ * op's domain (and, where `beside` is set, only if that axis is there too). Where the cut axis is
+ * contracted the result is a partial sum over the dim; where a consumer wants an operand cut
+ * otherwise than its producer left it, a reshard is due. */
 #ifndef SHARDPLAN_PLAN_DIM_H
 #define SHARDPLAN_PLAN_DIM_H
 
@@ -15,22 +16,25 @@
 
 enum dim_kind {
     DIM_FACTOR,             /* multiplies into the world size */
-    DIM_FOLD_BESIDE,        /* on the hosts' ranks, where the hosts cut nothing (sequence parallel) */
-    DIM_FOLD_INSTEAD,       /* on ranks of the product of the hosts, whose cut it replaces where it applies (expert) */
+    DIM_FOLD_BESIDE,        /* on the hosts' ranks, where the hosts cut nothing (sequence
+                             * parallel) */
+    DIM_FOLD_INSTEAD,       /* on ranks of the product of the hosts, whose cut it replaces where it
+                             * applies (expert) */
     DIM_KIND_COUNT
 };
 
 struct dim_cut {
     const char *axis;
-    const char *beside;     /* cuts `axis` only in ops whose domain has this axis too; NULL: always */
+    const char *beside;     /* cuts `axis` only in ops whose domain has this axis too; NULL:
+                             * always */
 };
 
 struct dim_variant {
     const char *name;       /* "ring", "ulysses"; NULL-named single variant for most dims */
     struct dim_cut cuts[DIM_CUT_MAX];
     uint32_t cut_count;
-    uint32_t overlap_chunks;    /* > 0: gathers of this dim travel under the op they feed, in that many times its degree
-                                 * pieces (ring attention: 1) */
+    uint32_t overlap_chunks;    /* > 0: gathers of this dim travel under the op they feed, in that
+                                 * many times its degree pieces (ring attention: 1) */
 };
 
 struct dim {
@@ -43,7 +47,8 @@ struct dim {
     bool cuts_chain;        /* cuts the chain of parts into stages instead of axes (pipeline) */
     struct dim_variant variants[DIM_VARIANT_MAX];
     uint32_t variant_count; /* >= 1 */
-    uint32_t order;         /* default place in the rank order, smallest innermost; also the search's and table's order */
+    uint32_t order;         /* default place in the rank order, smallest innermost; also the
+                             * search's and table's order */
 };
 
 extern const struct dim *const dim_table[];

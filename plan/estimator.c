@@ -5,7 +5,8 @@
 
 const char *estimator_cost_key(uint32_t cost, struct arena *arena)
 {
-    static const char *const keys[COST_DIM] = {"compute_s", "recompute_s", "optimizer_s", "overhead_s", "bubble_s"};
+    static const char *const keys[COST_DIM] = {"compute_s", "recompute_s", "optimizer_s",
+                                               "overhead_s", "bubble_s"};
     if (cost < COST_DIM) {
         return keys[cost];
     }
@@ -21,6 +22,6 @@ const char *estimator_memory_key(enum memory_class class)
 {
     static const char *const keys[MEMORY_CLASS_COUNT] = {
         "parameters_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes",
-        "logits_bytes", "buffers_bytes", "context_bytes"};
+        "logits_bytes",     "buffers_bytes",   "context_bytes"};
     return keys[class];
 }

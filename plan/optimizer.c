@@ -3,10 +3,11 @@
 
 #include "plan/setup.h"
 
-/* Bytes of state: states per parameter in the published recipes (the fp32 master copy is the runtime's).
- * Traffic of one fused update counts each byte once: master weights read and written (4 + 4), states read
- * and written, gradient read (4, or 2 where the recipe keeps 16-bit gradients), 16-bit weights written (2).
- * That gives the published 30 B of fused Adam, 18-22 B of SGD with momentum, 14-16 B of 8-bit Adam. */
+/* Bytes of state: states per parameter in the published recipes (the fp32 master copy is the
+ * runtime's). Traffic of one fused update counts each byte once: master weights read and written (4
+ * + 4), states read and written, gradient read (4, or 2 where the recipe keeps 16-bit gradients),
+ * 16-bit weights written (2). That gives the published 30 B of fused Adam, 18-22 B of SGD with
+ * momentum, 14-16 B of 8-bit Adam. */
 #define OPTIMIZERS(X) \
     X("adam", "Adam or AdamW, two fp32 moments", 8, 30) \
     X("adam-8bit", "Adam with block-wise quantised 8-bit moments", 2, 16) \

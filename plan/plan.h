@@ -1,7 +1,8 @@
 /* What a plan is: placement, schedule, policies on one problem.
  *
- * The common case is one group holding all devices with one mesh, one pipeline through it. The general case is a list of
- * groups of device slices and a list of pipelines that walk through them. */
+ * The common case is one group holding all devices with one mesh, one pipeline through it. The
+ * general case is a list of groups of device slices and a list of pipelines that walk through
+ * them. */
 #ifndef SHARDPLAN_PLAN_PLAN_H
 #define SHARDPLAN_PLAN_PLAN_H
 
@@ -52,7 +53,8 @@ struct group {
     struct slice_range *slices;     /* slice_count 0: all devices of the cluster */
     uint32_t slice_count;
     uint32_t *coordinates;          /* explicit [rank] -> device order, NULL: cluster order */
-    struct mesh_dim mesh[DIM_MAX];  /* innermost first: this order is the rank order over the cluster's levels */
+    struct mesh_dim mesh[DIM_MAX];  /* innermost first: this order is the rank order over the
+                                     * cluster's levels */
     uint32_t mesh_count;
     struct mesh_fold folds[DIM_MAX];
     uint32_t fold_count;
@@ -83,7 +85,8 @@ struct plan_schedule {
     const char *table;                  /* schedule given slot by slot: path or inline text; NULL */
     uint32_t micro_batch;               /* sequences per data-parallel rank and micro-batch */
     uint32_t chunks;                    /* model chunks per stage (virtual pipeline), >= 1 */
-    uint32_t *layers;                   /* [stage * chunks + chunk] number of layers; NULL: chosen exactly by the planner */
+    uint32_t *layers;                   /* [stage * chunks + chunk] number of layers; NULL: chosen
+                                         * exactly by the planner */
     uint32_t stages;                    /* rows of layers */
     const char *dispatch;               /* "fixed" or "ready" */
     uint32_t in_flight_cap;             /* 0: none */
@@ -102,7 +105,8 @@ struct plan {
     const char *note;               /* free text carried along, or NULL */
 };
 
-/* A saved plan with what it was made for; digests of the embedded inputs are compared with those stated. */
+/* A saved plan with what it was made for; digests of the embedded inputs are compared with those
+ * stated. */
 struct plan_file {
     struct model *model;
     struct cluster *cluster;
@@ -112,13 +116,15 @@ struct plan_file {
 
 /* Reads a plan file. Model and cluster may be embedded objects or {"name": ZOO}. */
 bool plan_read(const char *path, struct arena *arena, struct plan_file *out, struct diag *diag);
-bool plan_read_json(struct json_value object, const char *name, struct arena *arena, struct plan_file *out,
-                    struct diag *diag);
+bool plan_read_json(struct json_value object, const char *name, struct arena *arena,
+                    struct plan_file *out, struct diag *diag);
 /* embed: model, cluster and setup whole, with digests; else by name. */
-void plan_dump(const struct problem *problem, const struct plan *plan, bool embed, struct json_writer *out);
+void plan_dump(const struct problem *problem, const struct plan *plan, bool embed,
+               struct json_writer *out);
 
-/* Legality: every broken rule is reported with what would be right. Structure, degrees, divisibility of every cut axis,
- * batch products, schedule shape, layer sums, the runtime's own rules. */
+/* Legality: every broken rule is reported with what would be right. Structure, degrees,
+ * divisibility of every cut axis, batch products, schedule shape, layer sums, the runtime's own
+ * rules. */
 bool plan_check(const struct problem *problem, const struct plan *plan, struct diag *diag);
 /* The same rules without a word: no messages, no allocation; for the search. */
 bool plan_is_legal(const struct problem *problem, const struct plan *plan);
@@ -137,8 +143,8 @@ uint64_t plan_count_replicas(const struct problem *problem, const struct plan *p
 uint32_t plan_count_micro_batches(const struct problem *problem, const struct plan *plan);
 /* Product of all factor degrees of all groups: devices used. */
 uint64_t plan_count_devices(const struct plan *plan);
-/* Layers that a plan spreads over its stages: the chain without a first and a last part that run once (they sit with the
- * first and the last chunk). 0: the model is known by name only. */
+/* Layers that a plan spreads over its stages: the chain without a first and a last part that run
+ * once (they sit with the first and the last chunk). 0: the model is known by name only. */
 uint32_t plan_count_layers(const struct model *model);
 /* Digest of what distinguishes plans: mesh, folds, schedule, layers, policies. */
 unsigned long long plan_digest(const struct plan *plan);

@@ -1,4 +1,5 @@
-/* Is a plan legal for its problem? One set of rules, with words for people, without for the search. */
+/* Is a plan legal for its problem? One set of rules, with words for people, without for the
+ * search. */
 #include <stdarg.h>
 
 #include "plan/plan_rule.h"

@@ -30,7 +30,8 @@ bool plan_read_cluster(struct json_value value, struct arena *arena, struct clus
 /* embed false: by name where the zoo gives the very same, else whole all the same. */
 void plan_dump_model(const struct model *model, bool embed, struct json_writer *out);
 void plan_dump_cluster(const struct cluster *cluster, bool embed, struct json_writer *out);
-/* What stands between here and plan_dump_unfold is written on one line; gives the writer's state to restore. */
+/* What stands between here and plan_dump_unfold is written on one line; gives the writer's state to
+ * restore. */
 bool plan_dump_fold(struct json_writer *out);
 void plan_dump_unfold(struct json_writer *out, bool before);
 

@@ -3,7 +3,7 @@
 
 #include "plan/plan_parts.h"
 
-/* --- what it is for ----------------------------------------------------------------------------------- */
+/* --- what it is for --------------------------------------------------------------------------- */
 
 /* A text of 16 hexadecimal digits. */
 static bool read_digest(struct json_value value, unsigned long long *out)
@@ -76,7 +76,7 @@ static bool read_problem(struct json_value object, struct arena *arena, struct p
     return good && check_digests(object, out, arena, diag);
 }
 
-/* --- the plan ----------------------------------------------------------------------------------------- */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 static bool read_policies(struct json_value object, struct arena *arena, struct plan *out,
                           struct diag *diag)

@@ -1,10 +1,11 @@
-/* The model and cluster of a plan file: whole, from the zoo, or a model known by name and axes only. */
+/* The model and cluster of a plan file: whole, from the zoo, or a model known by name and axes
+ * only. */
 #include <string.h>
 
 #include "plan/plan_parts.h"
 
-/* A graph that no reader knows yet is named, with the axes that the plan cuts, so that the plan can be kept and
- * its degrees checked; costing it is refused. */
+/* A graph that no reader knows yet is named, with the axes that the plan cuts, so that the plan can
+ * be kept and its degrees checked; costing it is refused. */
 static bool read_axis(struct json_value object, struct arena *arena, struct axis *out,
                       struct diag *diag)
 {
@@ -70,7 +71,8 @@ static bool read_external(struct json_value object, struct arena *arena, struct 
     return true;
 }
 
-/* {"name": NAME} and nothing else, where NAME is no path: a file that came from elsewhere opens no others. */
+/* {"name": NAME} and nothing else, where NAME is no path: a file that came from elsewhere opens no
+ * others. */
 static bool read_zoo_name(struct json_value value, const char *what, struct arena *arena,
                           const char **out, struct diag *diag)
 {

@@ -3,7 +3,7 @@
 
 #define LAYER_MAX 1e9
 
-/* --- pipelines ---------------------------------------------------------------------------------------- */
+/* --- pipelines -------------------------------------------------------------------------------- */
 
 static bool read_stop(struct json_value object, const struct plan *plan, struct arena *arena,
                       struct pipeline_stop *out, struct diag *diag)
@@ -63,7 +63,7 @@ bool plan_read_pipelines(struct json_value object, struct arena *arena, struct p
     return good;
 }
 
-/* --- layers ------------------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 static bool refuse_layers(struct json_value value, struct diag *diag)
 {
@@ -116,7 +116,7 @@ static bool read_layers(struct json_value object, struct arena *arena, struct pl
     return true;
 }
 
-/* --- schedule ----------------------------------------------------------------------------------------- */
+/* --- schedule --------------------------------------------------------------------------------- */
 
 /* A word out of a list; absent: NULL. */
 static bool read_word(struct json_value object, const char *key, const char *const *words,

@@ -1,7 +1,7 @@
 /* What the files that hold the rules of legality share.
  *
- * A rule says what it finds wrong and goes on; without a diag it stops at the first breach, says nothing and
- * allocates nothing, so that the search runs the same rules. */
+ * A rule says what it finds wrong and goes on; without a diag it stops at the first breach, says
+ * nothing and allocates nothing, so that the search runs the same rules. */
 #ifndef SHARDPLAN_PLAN_PLAN_RULE_H
 #define SHARDPLAN_PLAN_PLAN_RULE_H
 

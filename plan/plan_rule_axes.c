@@ -1,9 +1,10 @@
 /* Does every axis divide by the degrees of the dims that cut it together in some op?
  *
- * The rule of plan/dim.h decides which axis a dim cuts in an op. Where several dims cut one axis of one op (tensor
- * and context ranks the heads), the product of their degrees must divide its size; a padded axis is rounded up
- * by the runtime instead. A factor that cuts the queries of causal attention takes two pieces per rank, one from
- * each end, so that the work is even: it needs twice its degree. */
+ * The rule of plan/dim.h decides which axis a dim cuts in an op. Where several dims cut one axis of
+ * one op (tensor and context ranks the heads), the product of their degrees must divide its size; a
+ * padded axis is rounded up by the runtime instead. A factor that cuts the queries of causal
+ * attention takes two pieces per rank, one from each end, so that the work is even: it needs twice
+ * its degree. */
 #include <assert.h>
 #include <string.h>
 

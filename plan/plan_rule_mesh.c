@@ -101,7 +101,8 @@ static const char *host_names(const struct plan_rules *rules, const struct dim *
     return text.bytes;
 }
 
-/* A fold that replaces its hosts' cuts takes their ranks from the inside out: whole hosts, then an even part of one. */
+/* A fold that replaces its hosts' cuts takes their ranks from the inside out: whole hosts, then an
+ * even part of one. */
 static bool nests(const struct group *group, const struct mesh_fold *fold)
 {
     uint32_t left = fold->degree;

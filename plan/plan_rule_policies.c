@@ -1,4 +1,5 @@
-/* Does each policy speak of things that are there, do two of a kind stay out of each other's way? */
+/* Does each policy speak of things that are there, do two of a kind stay out of each other's
+ * way? */
 #include <string.h>
 
 #include "plan/plan_rule.h"

@@ -1,7 +1,7 @@
 /* Do batch, stages, chunks, layers add up?
  *
- * The common case is one pipeline through the stages of one group's mesh. A plan with pipelines of its own says for
- * each which layers run on which group, and what share of the batch it takes. */
+ * The common case is one pipeline through the stages of one group's mesh. A plan with pipelines of
+ * its own says for each which layers run on which group, and what share of the batch it takes. */
 #include <string.h>
 
 #include "plan/plan_rule.h"
@@ -43,7 +43,8 @@ static void check_layers(struct plan_rules *rules, uint32_t stages)
     }
     for (uint64_t i = 0; i < chunks; i++) {
         sum += schedule->layers[i];
-        /* The ends of the chain sit in the first and the last chunk, which may hold nothing else. */
+        /* The ends of the chain sit in the first and the last chunk, which may hold nothing
+         * else. */
         if (schedule->layers[i] == 0 && i != 0 && i + 1 != chunks)
             plan_rule_break(rules, DIAG_P418, NULL,
                             "chunk %llu of stage %llu has no layer: each needs one",
@@ -102,7 +103,8 @@ static void check_common(struct plan_rules *rules)
         check_layers(rules, stages);
 }
 
-/* Stops that speak of layers must cover the chain once, in order; fractions of a layer may change hands. */
+/* Stops that speak of layers must cover the chain once, in order; fractions of a layer may change
+ * hands. */
 static void check_stops(struct plan_rules *rules, const struct pipeline *pipeline, uint32_t index)
 {
     const double layers = plan_count_layers(rules->problem->model);

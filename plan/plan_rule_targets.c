@@ -3,8 +3,8 @@
 
 #include "plan/plan_rule.h"
 
-/* What edge classes may name besides the dims of the mesh: tied weights, the outer loop of local steps, tables,
- * halos of neighbours, transfers to and from the host, everybody. */
+/* What edge classes may name besides the dims of the mesh: tied weights, the outer loop of local
+ * steps, tables, halos of neighbours, transfers to and from the host, everybody. */
 static const char *const mechanisms[] = {"tie", "outer", "table", "halo", "host", "world", NULL};
 
 static bool is_dim(const struct plan *plan, const char *name, size_t length)

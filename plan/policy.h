@@ -34,7 +34,8 @@ enum policy_target {
     POLICY_TARGET_PARTS,    /* parts of the model */
     POLICY_TARGET_LAYERS,   /* a range of layers, "0-11" */
     POLICY_TARGET_STAGES,   /* ranges of stages, "last" too */
-    POLICY_TARGET_EDGES,    /* edge classes, "DIM CAUSE"; mechanisms stand for dims: tie, outer, table, halo, host, world */
+    POLICY_TARGET_EDGES,    /* edge classes, "DIM CAUSE"; mechanisms stand for dims: tie, outer,
+                             * table, halo, host, world */
     POLICY_TARGET_PHASES,   /* training phases of the setup */
     POLICY_TARGET_COUNT
 };
@@ -42,11 +43,13 @@ enum policy_target {
 struct policy_field {
     const char *key;
     enum policy_field_kind kind;
-    const char *const *choices;     /* POLICY_FIELD_WORD and the members of POLICY_FIELD_WORDS when not NULL */
+    const char *const *choices;     /* POLICY_FIELD_WORD and the members of POLICY_FIELD_WORDS when
+                                     * not NULL */
     enum unit_kind unit;            /* POLICY_FIELD_QUANTITY */
     bool required;
     enum policy_target target;
-    bool selects;                   /* says what the policy is about: two uses of one kind must differ in such a field */
+    bool selects;                   /* says what the policy is about: two uses of one kind must
+                                     * differ in such a field */
     const char *summary;
 };
 
@@ -64,24 +67,26 @@ struct policy_value {
 };
 
 /* The selectors that all kinds share; they end every field table. Absent: all. */
-#define POLICY_SELECTORS                                                                                             \
-    {.key = "parts", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_PARTS, .selects = true,                     \
-     .summary = "parts of the model"},                                                                               \
-    {.key = "layer_range", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_LAYERS, .selects = true,               \
-     .summary = "layers in chain order, ends of the chain not counted"},                                             \
-    {.key = "stages", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_STAGES, .selects = true,                   \
-     .summary = "pipeline stages"},                                                                                  \
-    {.key = "edges", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_EDGES, .selects = true,                     \
-     .summary = "edge classes: what travels over which dimension and why"},                                          \
-    {.key = "phase", .kind = POLICY_FIELD_WORD, .choices = policy_phases, .selects = true,                           \
-     .summary = "phase of the pipeline schedule"},                                                                   \
-    {.key = "iterations", .kind = POLICY_FIELD_NUMBERS, .selects = true,                                             \
-     .summary = "iterations within a period"},                                                                       \
-    {.key = "training_phase", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_PHASES, .selects = true,            \
+#define POLICY_SELECTORS                                                                           \
+    {.key = "parts", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_PARTS, .selects = true,   \
+     .summary = "parts of the model"},                                                             \
+    {.key = "layer_range", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_LAYERS,              \
+     .selects = true,                                                                              \
+     .summary = "layers in chain order, ends of the chain not counted"},                           \
+    {.key = "stages", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_STAGES, .selects = true, \
+     .summary = "pipeline stages"},                                                                \
+    {.key = "edges", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_EDGES, .selects = true,   \
+     .summary = "edge classes: what travels over which dimension and why"},                        \
+    {.key = "phase", .kind = POLICY_FIELD_WORD, .choices = policy_phases, .selects = true,         \
+     .summary = "phase of the pipeline schedule"},                                                 \
+    {.key = "iterations", .kind = POLICY_FIELD_NUMBERS, .selects = true,                           \
+     .summary = "iterations within a period"},                                                     \
+    {.key = "training_phase", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_PHASES,           \
+     .selects = true,                                                                              \
      .summary = "training phase of the setup"}
 /* Tensor classes that a policy is about, for the kinds that have no list of their own. */
-#define POLICY_SELECTOR_TENSORS                                                                                      \
-    {.key = "tensors", .kind = POLICY_FIELD_WORDS, .choices = policy_tensors, .selects = true,                       \
+#define POLICY_SELECTOR_TENSORS                                                                    \
+    {.key = "tensors", .kind = POLICY_FIELD_WORDS, .choices = policy_tensors, .selects = true,     \
      .summary = "tensor classes"}
 extern const char *const policy_phases[];       /* warm-up, steady, cool-down */
 extern const char *const policy_tensors[];
@@ -98,20 +103,23 @@ struct policy {
     uint32_t order;                 /* policies apply in ascending order, then list order */
     const struct policy_field *fields;
     uint32_t field_count;
-    bool reconciles;        /* settles how copies of one tensor on several groups or replicas agree */
-    /* Can it be meant at all: do its targets exist, does the runtime allow it? diag NULL: no message, no allocation.
-     * NULL: always. */
-    bool (*fits)(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
-                 struct diag *diag);
-    /* NULL when this use can be costed for this plan, else why not (arena text naming the field): judges refuse by name. */
-    const char *(*refuses)(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
-                           struct arena *arena);
-    /* The index-th use that a search should try on a plan with that mesh and schedule; false: no more. Not using the
-     * policy is always tried. Such uses never shorten a block's forward or backward (a law): searches rely on it.
-     * NULL: only on demand. */
-    bool (*choose)(const struct problem *problem, const struct plan *plan, uint32_t index, struct arena *arena,
-                   struct policy_use *out);
-    /* Applies the use to the work program. NULL: this policy can be stated but is never costed yet. */
+    bool reconciles;        /* settles how copies of one tensor on several groups or replicas
+                             * agree */
+    /* Can it be meant at all: do its targets exist, does the runtime allow it? diag NULL: no
+     * message, no allocation. NULL: always. */
+    bool (*fits)(const struct problem *problem, const struct plan *plan,
+                 const struct policy_use *use, struct diag *diag);
+    /* NULL when this use can be costed for this plan, else why not (arena text naming the field):
+     * judges refuse by name. */
+    const char *(*refuses)(const struct problem *problem, const struct plan *plan,
+                           const struct policy_use *use, struct arena *arena);
+    /* The index-th use that a search should try on a plan with that mesh and schedule; false: no
+     * more. Not using the policy is always tried. Such uses never shorten a block's forward or
+     * backward (a law): searches rely on it. NULL: only on demand. */
+    bool (*choose)(const struct problem *problem, const struct plan *plan, uint32_t index,
+                   struct arena *arena, struct policy_use *out);
+    /* Applies the use to the work program. NULL: this policy can be stated but is never costed
+     * yet. */
     void (*rewrite)(const struct policy_use *use, struct work *work);
 };
 
@@ -120,15 +128,18 @@ extern const uint32_t policy_table_count;
 extern const char *const policy_table_names[];  /* NULL-terminated */
 const struct policy *policy_find(const char *name);
 const char *const *policy_names(void);
-const struct policy_value *policy_find_value(const struct policy_use *use, const char *key);   /* NULL: absent */
+const struct policy_value *policy_find_value(const struct policy_use *use,
+                                             const char *key); /* NULL: absent */
 
-/* Reasons for `refuses`, arena text: the kind as a whole; the fields stated that are not in `costed`
- * (NULL-terminated), or NULL. */
-const char *policy_refuse_kind(const struct problem *problem, const struct plan *plan, const struct policy_use *use,
-                               struct arena *arena);
-const char *policy_refuse_fields(const struct policy_use *use, const char *const *costed, struct arena *arena);
+/* Reasons for `refuses`, arena text: the kind as a whole; the fields stated that are not in
+ * `costed` (NULL-terminated), or NULL. */
+const char *policy_refuse_kind(const struct problem *problem, const struct plan *plan,
+                               const struct policy_use *use, struct arena *arena);
+const char *policy_refuse_fields(const struct policy_use *use, const char *const *costed,
+                                 struct arena *arena);
 
-bool policy_read_json(struct json_value object, struct arena *arena, struct policy_use *out, struct diag *diag);
+bool policy_read_json(struct json_value object, struct arena *arena, struct policy_use *out,
+                      struct diag *diag);
 void policy_dump(const struct policy_use *use, struct json_writer *out);
 
 #endif

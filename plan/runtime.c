@@ -49,8 +49,8 @@ static bool is_among(const char *word, const char *const *names)
     return false;
 }
 
-/* A list of names that the runtime accepts; absent or empty: all. A name that no member bears is no fault: a
- * framework may do more than is known here. */
+/* A list of names that the runtime accepts; absent or empty: all. A name that no member bears is no
+ * fault: a framework may do more than is known here. */
 static bool read_names(struct json_value object, const char *key, struct arena *arena,
                        const char **out, struct diag *diag)
 {

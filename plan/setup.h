@@ -16,7 +16,8 @@
 
 /* What a training framework does, accepts and costs; one data file each in prices/runtimes/. */
 struct runtime {
-    const char *name;               /* "megatron"; "any" when none was named: the union of what is known */
+    const char *name;               /* "megatron"; "any" when none was named: the union of what is
+                                     * known */
     const char *summary;
     const char *schedules[RUNTIME_LIST_MAX];    /* accepted names, NULL-terminated; empty: all */
     const char *dims[RUNTIME_LIST_MAX];
@@ -26,9 +27,11 @@ struct runtime {
     bool overlaps_gradient_reduce;  /* gradient reduction under the backward of later layers */
     bool overlaps_parameter_gather; /* sharded parameters gathered under the first forward */
     bool overlaps_send;             /* pipeline sends do not block the sender's compute */
-    bool hides_regather;            /* gathers repeated in backward run under the input-gradient matmul */
+    bool hides_regather;            /* gathers repeated in backward run under the input-gradient
+                                     * matmul */
     uint32_t gradient_bytes;        /* per parameter, as accumulated (4: fp32 main gradients) */
-    uint32_t master_bytes;          /* fp32 copy of parameters, 0 when parameters are fp32 already */
+    uint32_t master_bytes;          /* fp32 copy of parameters, 0 when parameters are fp32
+                                     * already */
     uint32_t vocab_multiple;        /* vocabulary padded to this times the degree that cuts it */
     double op_overhead_s;           /* host time per kernel that a fast device waits for */
     double step_overhead_s;         /* per training step: data, loss, logging */
@@ -39,8 +42,8 @@ struct runtime {
 };
 
 /* NAME from prices/runtimes/ of the data folder. */
-bool runtime_read(const char *name, struct diag_place place, struct arena *arena, struct runtime *out,
-                  struct diag *diag);
+bool runtime_read(const char *name, struct diag_place place, struct arena *arena,
+                  struct runtime *out, struct diag *diag);
 
 /* Every field but the texts, so that a saved plan notices a runtime file that changed. */
 unsigned long long runtime_digest(const struct runtime *runtime);
@@ -53,8 +56,8 @@ struct optimizer {
     const char *name;               /* "adam" */
     const char *summary;
     uint32_t state_bytes;           /* per parameter, without the fp32 master copy */
-    double update_bytes;            /* memory traffic per parameter of one fused update, master copy and gradient
-                                     * included (hardware_costs: fused Adam 30) */
+    double update_bytes;            /* memory traffic per parameter of one fused update, master copy
+                                     * and gradient included (hardware_costs: fused Adam 30) */
 };
 const struct optimizer *optimizer_find(const char *name);
 const char *const *optimizer_names(void);
@@ -88,7 +91,8 @@ struct setup {
     const struct optimizer *optimizer;
     const struct runtime *runtime;
     enum attention_kind attention;  /* flash or plain */
-    const char *task;               /* "pretrain"; others are refused by name until they are costed */
+    const char *task;               /* "pretrain"; others are refused by name until they are
+                                     * costed */
     enum setup_mode mode;
     double memory_headroom_frac;    /* of device memory kept free */
     uint32_t spare_devices;         /* devices that a plan may leave idle */
@@ -98,17 +102,20 @@ struct setup {
     uint32_t phase_count;
 };
 
-/* Absent keys: adam, runtime "any", flash attention, pretraining, one step, no headroom, no spares. */
-bool setup_read_json(struct json_value object, struct arena *arena, struct setup *out, struct diag *diag);
+/* Absent keys: adam, runtime "any", flash attention, pretraining, one step, no headroom, no
+ * spares. */
+bool setup_read_json(struct json_value object, struct arena *arena, struct setup *out,
+                     struct diag *diag);
 bool setup_check(const struct setup *setup, struct diag *diag);
 void setup_dump(const struct setup *setup, struct json_writer *out);
 /* Of its dump and its runtime; arena is scratch. */
 unsigned long long setup_digest(const struct setup *setup, struct arena *arena);
-/* Words that setup files and flags accept, NULL-terminated; an index is the enum's value, attention kinds start at
- * ATTENTION_ANY + 1. */
+/* Words that setup files and flags accept, NULL-terminated; an index is the enum's value, attention
+ * kinds start at ATTENTION_ANY + 1. */
 const char *const *setup_mode_names(void);
 const char *const *setup_attention_names(void);
-/* Tasks by the word before a colon ("lora" of "lora:16"); "iterate" is a repeated computation that trains nothing. */
+/* Tasks by the word before a colon ("lora" of "lora:16"); "iterate" is a repeated computation that
+ * trains nothing. */
 const char *const *setup_task_names(void);
 
 struct problem {

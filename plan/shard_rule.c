@@ -20,7 +20,8 @@ static bool has_axis(axis_set set, uint32_t axis)
 }
 
 /* First axis of the variant's list that the domain has; STATE_WHOLE if none. */
-static int8_t first_cut(const struct model *model, const struct dim *dim, uint32_t variant, axis_set domain)
+static int8_t first_cut(const struct model *model, const struct dim *dim, uint32_t variant,
+                        axis_set domain)
 {
     const struct dim_variant *list = &dim->variants[variant];
     for (uint32_t i = 0; i < list->cut_count; i++) {
@@ -62,7 +63,8 @@ static void split_atom(struct shard_mesh *mesh, uint32_t index, uint32_t inner_s
     mesh->atoms[index].size = inner_size;
 }
 
-/* Gives the fold its ranks, innermost hosts first, splitting the host that it takes only in part. */
+/* Gives the fold its ranks, innermost hosts first, splitting the host that it takes only in
+ * part. */
 static void take_ranks(struct shard_mesh *mesh, const struct mesh_fold *fold)
 {
     uint32_t left = fold->degree;
@@ -103,15 +105,19 @@ static void push_factors(struct shard_mesh *mesh, const struct group *group)
         const struct mesh_dim *factor = &group->mesh[i];
         if (factor->degree > 1 && !factor->dim->cuts_chain) {
             assert(mesh->atom_count < ATOM_MAX);
-            mesh->atoms[mesh->atom_count++] = (struct shard_atom){
-                .size = factor->degree, .stride = stride, .dim = dim_index(factor->dim),
-                .variant = factor->variant, .beside = NO_INDEX, .instead = NO_INDEX};
+            mesh->atoms[mesh->atom_count++] = (struct shard_atom){.size = factor->degree,
+                                                                  .stride = stride,
+                                                                  .dim = dim_index(factor->dim),
+                                                                  .variant = factor->variant,
+                                                                  .beside = NO_INDEX,
+                                                                  .instead = NO_INDEX};
         }
         stride *= factor->degree;
     }
 }
 
-/* Axes of size 0 take theirs from the setup: the batch of one micro-batch over all replicas, the sequence. */
+/* Axes of size 0 take theirs from the setup: the batch of one micro-batch over all replicas, the
+ * sequence. */
 static void fill_sizes(struct shard_mesh *mesh, const struct problem *problem, uint32_t micro_batch)
 {
     const struct model *model = problem->model;
@@ -133,7 +139,8 @@ static void fill_sizes(struct shard_mesh *mesh, const struct problem *problem, u
     }
 }
 
-void shard_mesh_build(const struct problem *problem, const struct plan *plan, struct shard_mesh *out)
+void shard_mesh_build(const struct problem *problem, const struct plan *plan,
+                      struct shard_mesh *out)
 {
     assert(plan->group_count == 1);
     memset(out, 0, sizeof *out);
@@ -168,7 +175,8 @@ void shard_cut_find(const struct shard_mesh *mesh, axis_set domain, struct shard
     }
 }
 
-/* Some axis of the model has the positions of `axis` and is not in the set: a mirrored operand is read over that one. */
+/* Some axis of the model has the positions of `axis` and is not in the set: a mirrored operand is
+ * read over that one. */
 static bool is_mirrored(const struct model *model, axis_set set, uint32_t axis)
 {
     for (uint32_t i = 0; i < model->axis_count; i++) {
@@ -179,9 +187,11 @@ static bool is_mirrored(const struct model *model, axis_set set, uint32_t axis)
     return false;
 }
 
-/* The tensor's own axis that a cut of `axis` in the op cuts too, else STATE_WHOLE: the axis itself, unless the operand is
- * read over its mirror, or an axis grouped under it (K and V heads under query heads). */
-static int8_t aligned_axis(const struct shard_mesh *mesh, const struct tensor *tensor, int8_t axis, bool mirrored)
+/* The tensor's own axis that a cut of `axis` in the op cuts too, else STATE_WHOLE: the axis itself,
+ * unless the operand is read over its mirror, or an axis grouped under it (K and V heads under
+ * query heads). */
+static int8_t aligned_axis(const struct shard_mesh *mesh, const struct tensor *tensor, int8_t axis,
+                           bool mirrored)
 {
     const struct model *model = mesh->model;
     const uint32_t wanted = (uint32_t)axis;
@@ -197,7 +207,8 @@ static int8_t aligned_axis(const struct shard_mesh *mesh, const struct tensor *t
 }
 
 static struct shard_state state_of(const struct shard_mesh *mesh, const struct shard_cut *cut,
-                                   const struct tensor *tensor, bool mirrored, int8_t when_contracted)
+                                   const struct tensor *tensor, bool mirrored,
+                                   int8_t when_contracted)
 {
     struct shard_state state;
     memset(state.at, STATE_WHOLE, sizeof state.at);
@@ -233,7 +244,8 @@ static uint64_t ceil_div(uint64_t value, uint64_t by)
     return (value + by - 1) / by;
 }
 
-double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *tensor, const struct shard_state *state)
+double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *tensor,
+                            const struct shard_state *state)
 {
     double elements = (double)tensor->copies * tensor->density;
     for (uint32_t axis = 0; axis < mesh->model->axis_count; axis++) {
@@ -254,9 +266,10 @@ uint64_t shard_axis_size(const struct shard_mesh *mesh, const struct shard_cut *
     uint64_t ranks = 1;
     for (uint32_t i = 0; i < mesh->atom_count; i++) {
         const int8_t cut_axis = cut->axis[i];
-        const bool cuts = cut_axis == (int8_t)axis ||
-                          (cut_axis >= 0 && mesh->model->axes[axis].image_of == (uint32_t)cut_axis &&
-                           mesh->model->axes[axis].size != 0);
+        const bool cuts =
+            cut_axis == (int8_t)axis ||
+            (cut_axis >= 0 && mesh->model->axes[axis].image_of == (uint32_t)cut_axis &&
+             mesh->model->axes[axis].size != 0);
         ranks *= cuts ? mesh->atoms[i].size : 1;
     }
     return ceil_div(mesh->sizes[axis], ranks);
@@ -281,13 +294,16 @@ static uint32_t charged_dim(const struct shard_mesh *mesh, uint32_t atom, int8_t
     if (who->instead == NO_INDEX) {
         return who->dim;
     }
-    const axis_set ends = (from >= 0 ? (axis_set)1 << from : 0u) | (to >= 0 ? (axis_set)1 << to : 0u);
+    const axis_set ends =
+        (from >= 0 ? (axis_set)1 << from : 0u) | (to >= 0 ? (axis_set)1 << to : 0u);
     return first_cut(mesh->model, dim_table[who->instead], 0, ends) >= 0 ? who->instead : who->dim;
 }
 
-/* All atoms that need the action for the same dim move together, as one collective over their product. */
-static bool take_move(const struct shard_mesh *mesh, const struct tensor *tensor, struct shard_state *now,
-                      const struct shard_state *to, struct shard_move *move)
+/* All atoms that need the action for the same dim move together, as one collective over their
+ * product. */
+static bool take_move(const struct shard_mesh *mesh, const struct tensor *tensor,
+                      struct shard_state *now, const struct shard_state *to,
+                      struct shard_move *move)
 {
     move->atoms = 0;
     move->dim = NO_INDEX;
@@ -308,17 +324,19 @@ static bool take_move(const struct shard_mesh *mesh, const struct tensor *tensor
     for (uint32_t i = 0; i < mesh->atom_count; i++) {
         now->at[i] = has_axis(move->atoms, i) ? to->at[i] : now->at[i];
     }
-    move->elements = move->action == SHARD_GATHER ? shard_count_elements(mesh, tensor, now) : before;
+    move->elements =
+        move->action == SHARD_GATHER ? shard_count_elements(mesh, tensor, now) : before;
     return true;
 }
 
-uint32_t shard_moves_find(const struct shard_mesh *mesh, const struct tensor *tensor, struct shard_state from,
-                          struct shard_state to, struct shard_move out[SHARD_MOVE_MAX])
+uint32_t shard_moves_find(const struct shard_mesh *mesh, const struct tensor *tensor,
+                          struct shard_state from, struct shard_state to,
+                          struct shard_move out[SHARD_MOVE_MAX])
 {
     struct shard_state now = from;
     for (uint32_t i = 0; i < mesh->atom_count; i++) {
         assert(to.at[i] != STATE_PARTIAL);
-        now.at[i] = now.at[i] == STATE_WHOLE ? to.at[i] : now.at[i];    /* slicing is free */
+        now.at[i] = now.at[i] == STATE_WHOLE ? to.at[i] : now.at[i]; /* slicing is free */
     }
     uint32_t count = 0;
     for (uint32_t action = 0; action < SHARD_ACTION_COUNT; action++) {

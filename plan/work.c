@@ -1,5 +1,5 @@
-/* A work program from a problem with a plan: the sharding rule gives the blocks, policies rewrite them, lowering turns
- * weights into resident bytes with the messages of a step. */
+/* A work program from a problem with a plan: the sharding rule gives the blocks, policies rewrite
+ * them, lowering turns weights into resident bytes with the messages of a step. */
 #include "plan/work.h"
 
 #include <assert.h>
@@ -9,8 +9,9 @@
 
 const char *work_cause_name(enum work_cause cause)
 {
-    static const char *const names[CAUSE_COUNT] = {"partial sum", "gather", "reshard", "activation", "gradient",
-                                                   "parameter gather", "tied weight", "gradient norm"};
+    static const char *const names[CAUSE_COUNT] = {
+        "partial sum", "gather",           "reshard",     "activation",
+        "gradient",    "parameter gather", "tied weight", "gradient norm"};
     return names[cause];
 }
 
@@ -47,7 +48,7 @@ uint32_t work_group_of_atoms(struct work *work, const struct shard_mesh *mesh, u
     return work_group_index(work, &group);
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static void start_part(struct work_builder *builder, uint32_t part)
 {
@@ -78,13 +79,15 @@ static uint32_t push_block(struct work_builder *builder, uint32_t part, enum wor
     if (keep == KEEP_BOUNDARY) {
         work_push_copy(&block->backward, builder->arena, &block->forward, true);
     }
-    work_backward_build(builder, keep == KEEP_SELECTIVE && work_core_is_dropped(builder), &block->backward);
+    work_backward_build(builder, keep == KEEP_SELECTIVE && work_core_is_dropped(builder),
+                        &block->backward);
     work_memory_build(builder, block);
     work_weights_build(builder, block);
     return work->block_count++;
 }
 
-/* Parts that run once at the ends of the chain are always kept whole; middle layers have their other forms too. */
+/* Parts that run once at the ends of the chain are always kept whole; middle layers have their
+ * other forms too. */
 static void push_blocks(struct work_builder *builder, bool all_forms)
 {
     const struct model *model = builder->model;
@@ -105,7 +108,7 @@ static void push_blocks(struct work_builder *builder, bool all_forms)
     }
 }
 
-/* --- messages between stages and over all devices ------------------------------------------------------ */
+/* --- messages between stages and over all devices --------------------------------------------- */
 
 static uint32_t chain_dim(void)
 {
@@ -147,13 +150,22 @@ static void push_stage_messages(struct work_builder *builder)
     const struct shard_state state = work_boundary_state(builder, stream);
     const uint32_t stride = chain_stride(work->plan);
     const struct rank_group next = pair(stride), ends = pair(stride * (work->shape.stages - 1));
-    work->send = (struct work_message){
-        .kind = COLLECTIVE_SEND, .group = work_group_index(work, &next),
-        .bytes = shard_count_elements(builder->mesh, stream, &state) * work_element_bytes(work->problem, stream),
-        .dim = chain_dim(), .cause = CAUSE_ACTIVATION, .pieces = 1, .period = 1};
-    work->tied = (struct work_message){
-        .kind = COLLECTIVE_ALL_REDUCE, .group = work_group_index(work, &ends), .bytes = 0.0, .dim = chain_dim(),
-        .cause = CAUSE_TIED, .pieces = 1, .period = 1};
+    work->send =
+        (struct work_message){.kind = COLLECTIVE_SEND,
+                              .group = work_group_index(work, &next),
+                              .bytes = shard_count_elements(builder->mesh, stream, &state) *
+                                       work_element_bytes(work->problem, stream),
+                              .dim = chain_dim(),
+                              .cause = CAUSE_ACTIVATION,
+                              .pieces = 1,
+                              .period = 1};
+    work->tied = (struct work_message){.kind = COLLECTIVE_ALL_REDUCE,
+                                       .group = work_group_index(work, &ends),
+                                       .bytes = 0.0,
+                                       .dim = chain_dim(),
+                                       .cause = CAUSE_TIED,
+                                       .pieces = 1,
+                                       .period = 1};
 }
 
 /* One fp32 scalar over every device that holds parameters. */
@@ -175,12 +187,16 @@ static void push_norm(struct work *work)
     while (dim_table[dim] != group->mesh[outermost].dim) {
         dim++;
     }
-    work->norm = (struct work_message){
-        .kind = COLLECTIVE_ALL_REDUCE, .group = work_group_index(work, &all), .bytes = 4.0, .dim = dim,
-        .cause = CAUSE_NORM, .pieces = 1, .period = 1};
+    work->norm = (struct work_message){.kind = COLLECTIVE_ALL_REDUCE,
+                                       .group = work_group_index(work, &all),
+                                       .bytes = 4.0,
+                                       .dim = dim,
+                                       .cause = CAUSE_NORM,
+                                       .pieces = 1,
+                                       .period = 1};
 }
 
-/* --- policies ------------------------------------------------------------------------------------------ */
+/* --- policies --------------------------------------------------------------------------------- */
 
 /* In ascending order of kind, then list order. */
 static void apply_policies(struct work *work)
@@ -203,16 +219,16 @@ static void apply_policies(struct work *work)
     }
 }
 
-void work_start(const struct problem *problem, const struct plan *plan, bool all_forms, struct arena *arena,
-                struct work *out)
+void work_start(const struct problem *problem, const struct plan *plan, bool all_forms,
+                struct arena *arena, struct work *out)
 {
     memset(out, 0, sizeof *out);
     out->problem = problem;
     out->plan = plan;
     out->keep = KEEP_ALL;
-    out->shape = (struct schedule_shape){
-        .stages = plan_count_stages(plan), .chunks = plan->schedule.chunks,
-        .micro_batches = plan_count_micro_batches(problem, plan)};
+    out->shape = (struct schedule_shape){.stages = plan_count_stages(plan),
+                                         .chunks = plan->schedule.chunks,
+                                         .micro_batches = plan_count_micro_batches(problem, plan)};
     struct shard_mesh mesh;
     shard_mesh_build(problem, plan, &mesh);
     struct work_builder builder = {
@@ -223,13 +239,15 @@ void work_start(const struct problem *problem, const struct plan *plan, bool all
     push_norm(out);
 }
 
-/* Lists are shared with the started program: what is added later must not be written into its room. */
+/* Lists are shared with the started program: what is added later must not be written into its
+ * room. */
 static void seal(struct work_items *items)
 {
     items->capacity = items->count;
 }
 
-void work_finish(const struct work *started, const struct plan *plan, struct arena *arena, struct work *out)
+void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
+                 struct work *out)
 {
     *out = *started;
     out->plan = plan;
@@ -244,7 +262,8 @@ void work_finish(const struct work *started, const struct plan *plan, struct are
     work_lower(out, arena);
 }
 
-void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena, struct work *out)
+void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena,
+                struct work *out)
 {
     struct work *started = ARENA_PUSH(arena, struct work, 1);
     work_start(problem, plan, true, arena, started);
@@ -262,10 +281,12 @@ uint32_t work_find_block(const struct work *work, uint32_t part, enum work_keep 
 }
 
 /* The first layers of each chunk are in their second form, as many as the plan says. */
-static void count_middle(const struct work *work, uint32_t part, uint32_t layers, uint32_t *left, uint32_t *row)
+static void count_middle(const struct work *work, uint32_t part, uint32_t layers, uint32_t *left,
+                         uint32_t *row)
 {
     const uint32_t plain = work_find_block(work, part, KEEP_ALL);
-    const uint32_t other = work->keep == KEEP_ALL ? NO_INDEX : work_find_block(work, part, work->keep);
+    const uint32_t other =
+        work->keep == KEEP_ALL ? NO_INDEX : work_find_block(work, part, work->keep);
     const uint32_t again = other == NO_INDEX ? 0 : layers < *left ? layers : *left;
     *left -= again;
     row[plain] += layers - again;
@@ -301,9 +322,10 @@ static bool items_are_sound(const struct work *work, const struct work_items *it
 {
     for (uint32_t i = 0; i < items->count; i++) {
         const struct work_item *item = &items->items[i];
-        if (item->is_message ? item->message.group >= work->group_count || !(item->message.bytes >= 0.0) ||
-                                   item->message.pieces == 0 || item->message.period == 0
-                             : !(item->compute.flops >= 0.0) || !(item->compute.bytes >= 0.0)) {
+        if (item->is_message
+                ? item->message.group >= work->group_count || !(item->message.bytes >= 0.0) ||
+                      item->message.pieces == 0 || item->message.period == 0
+                : !(item->compute.flops >= 0.0) || !(item->compute.bytes >= 0.0)) {
             return false;
         }
     }
@@ -315,13 +337,16 @@ bool work_check(const struct work *work, struct diag *diag)
     const struct diag_place nowhere = {0};
     for (uint32_t i = 0; i < work->block_count; i++) {
         const struct work_block *block = &work->blocks[i];
-        const bool sound = items_are_sound(work, &block->forward) && items_are_sound(work, &block->backward) &&
-                           items_are_sound(work, &block->gather) && items_are_sound(work, &block->sync) &&
-                           items_are_sound(work, &block->update) && block->saved_bytes >= 0.0 &&
-                           block->parameters_bytes >= 0.0 && block->working_bytes >= 0.0;
+        const bool sound =
+            items_are_sound(work, &block->forward) && items_are_sound(work, &block->backward) &&
+            items_are_sound(work, &block->gather) && items_are_sound(work, &block->sync) &&
+            items_are_sound(work, &block->update) && block->saved_bytes >= 0.0 &&
+            block->parameters_bytes >= 0.0 && block->working_bytes >= 0.0;
         if (!sound) {
-            return diag_push(diag, DIAG_P490, nowhere, NULL, "block %u of the work program is unsound: amounts must be "
-                             "finite and not negative, groups known", i);
+            return diag_push(diag, DIAG_P490, nowhere, NULL,
+                             "block %u of the work program is unsound: amounts must be "
+                             "finite and not negative, groups known",
+                             i);
         }
     }
     return true;

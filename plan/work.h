@@ -1,12 +1,14 @@
 /* What a plan makes each device do: the work program, one for both judges.
  *
- * A program is a handful of blocks (one per part of the model, and per way of keeping its activations) plus where they
- * sit. A block lists, in execution order, the compute items and messages of one layer for one micro-batch on one device,
- * and the messages and updates of one step. Amounts only: bytes, FLOPs, shapes; no seconds.
+ * A program is a handful of blocks (one per part of the model, and per way of keeping its
+ * activations) plus where they sit. A block lists, in execution order, the compute items and
+ * messages of one layer for one micro-batch on one device, and the messages and updates of one
+ * step. Amounts only: bytes, FLOPs, shapes; no seconds.
  *
- * How the items follow from the sharding rule (plan/shard_rule.h): forward, each operand is brought from the state its
- * producer left to the cut its consumer wants; backward, each gradient likewise in the other direction; a weight gradient
- * is a partial sum over every dim that cut an axis the weight does not have. Policies then rewrite the program. */
+ * How the items follow from the sharding rule (plan/shard_rule.h): forward, each operand is brought
+ * from the state its producer left to the cut its consumer wants; backward, each gradient likewise
+ * in the other direction; a weight gradient is a partial sum over every dim that cut an axis the
+ * weight does not have. Policies then rewrite the program. */
 #ifndef SHARDPLAN_PLAN_WORK_H
 #define SHARDPLAN_PLAN_WORK_H
 
@@ -28,9 +30,11 @@ struct work_compute {
     enum op_kind kind;
     enum work_pass pass;
     bool recompute;                 /* forward work done again for the backward */
-    bool joined;                    /* same kernel as the compute item before: priced as one, the extents of the joined
-                                     * weights add: n forward and weight gradient, k input gradient */
-    bool flash;                     /* OP_ATTENTION: flash kernel, else plain matmul-softmax-matmul */
+    bool joined;                    /* same kernel as the compute item before: priced as one, the
+                                     * extents of the joined weights add: n forward and weight
+                                     * gradient, k input gradient */
+    bool flash;                     /* OP_ATTENTION: flash kernel, else plain
+                                     * matmul-softmax-matmul */
     uint64_t m, n, k, groups;       /* OP_CONTRACT */
     uint64_t batch, heads, kv_heads, queries, keys, head_dim;   /* OP_ATTENTION */
     double density_frac;            /* OP_ATTENTION: share of queries x keys that is computed */
@@ -39,14 +43,22 @@ struct work_compute {
 };
 
 enum work_cause {
-    CAUSE_PARTIAL_SUM, CAUSE_GATHER, CAUSE_RESHARD, CAUSE_ACTIVATION, CAUSE_GRADIENT, CAUSE_PARAMETER, CAUSE_TIED,
-    CAUSE_NORM, CAUSE_COUNT
+    CAUSE_PARTIAL_SUM,
+    CAUSE_GATHER,
+    CAUSE_RESHARD,
+    CAUSE_ACTIVATION,
+    CAUSE_GRADIENT,
+    CAUSE_PARAMETER,
+    CAUSE_TIED,
+    CAUSE_NORM,
+    CAUSE_COUNT
 };
 const char *work_cause_name(enum work_cause cause);
 
 enum work_overlap {
     OVERLAP_NONE,       /* the device waits */
-    OVERLAP_NEXT,       /* under the next compute item, in `pieces` equal pieces that feed it one after another */
+    OVERLAP_NEXT,       /* under the next compute item, in `pieces` equal pieces that feed it one
+                         * after another */
     OVERLAP_BLOCK       /* under all compute of the block (prefetched parameters) */
 };
 
@@ -54,12 +66,14 @@ struct work_message {
     enum collective_kind kind;
     uint32_t group;                 /* index into work.groups */
     double bytes;                   /* whole buffer, as plan/collective.h counts it */
-    uint32_t dim;                   /* index into dim_table: the edge class is (dim, cause); what it is charged to */
+    uint32_t dim;                   /* index into dim_table: the edge class is (dim, cause); what it
+                                     * is charged to */
     enum work_cause cause;
     enum work_overlap overlap;
     uint32_t pieces;
     uint32_t period;                /* happens once in so many steps, >= 1 */
-    uint32_t distance;              /* steps until its result is needed: 0 this step, 1 one step stale */
+    uint32_t distance;              /* steps until its result is needed: 0 this step, 1 one step
+                                     * stale */
 };
 
 struct work_item {
@@ -85,13 +99,18 @@ enum work_keep {
 /* Weights of one block that share a gradient group. */
 struct work_weights {
     uint32_t group;                 /* over which gradients are summed; NO_INDEX: over none */
-    uint32_t side_group;            /* further sum over a beside fold's host (norms under sequence parallel), or NO_INDEX */
+    uint32_t side_group;            /* further sum over a beside fold's host (norms under sequence
+                                     * parallel), or NO_INDEX */
     uint32_t dim;                   /* charged */
     uint64_t elements;              /* on this device before any sharding of states */
-    bool tied;                      /* same memory as a weight of another part: held again only on another stage */
-    uint32_t parameter_shards, gradient_shards, optimizer_shards;   /* >= 1; ranks that share each state */
-    uint32_t parameter_group, gradient_group, optimizer_group;      /* over which, NO_INDEX when not sharded */
-    bool gather_each_micro_batch;   /* sharded parameters: gathered for every forward and backward */
+    bool tied;                      /* same memory as a weight of another part: held again only on
+                                     * another stage */
+    uint32_t parameter_shards, gradient_shards, optimizer_shards;   /* >= 1; ranks that share each
+                                                                     * state */
+    uint32_t parameter_group, gradient_group, optimizer_group;      /* over which, NO_INDEX when not
+                                                                     * sharded */
+    bool gather_each_micro_batch;   /* sharded parameters: gathered for every forward and
+                                     * backward */
     uint32_t period, distance;      /* of the gradient sum */
     double extra_state_bytes;       /* per element: anchors, outer momentum */
 };
@@ -102,13 +121,16 @@ struct work_block {
     uint32_t part;                      /* of the model */
     enum work_keep keep;
     struct work_items forward, backward;    /* per micro-batch; recomputation is in backward */
-    struct work_items gather;           /* once per step, before the first forward: sharded parameters */
+    struct work_items gather;           /* once per step, before the first forward: sharded
+                                         * parameters */
     struct work_items sync;             /* once per step, after the last backward: gradients */
     struct work_items update;           /* once per step: optimiser */
     struct work_weights weights[WORK_WEIGHTS_MAX];
     uint32_t weights_count;
-    double parameters_bytes, gradients_bytes, optimizer_bytes;  /* resident; optimizer includes the fp32 master copy */
-    double moments_bytes;               /* part of optimizer_bytes that appears only at the end of the first step */
+    double parameters_bytes, gradients_bytes, optimizer_bytes;  /* resident; optimizer includes the
+                                                                 * fp32 master copy */
+    double moments_bytes;               /* part of optimizer_bytes that appears only at the end of
+                                         * the first step */
     double saved_bytes;                 /* per live micro-batch, logits not included */
     double logits_bytes;                /* same, tensors over the vocabulary */
     double working_bytes;               /* most that one op or one recomputed layer needs besides */
@@ -125,30 +147,36 @@ struct work {
     uint32_t block_count;
     struct rank_group groups[WORK_GROUP_MAX];
     uint32_t group_count;
-    uint32_t first_block, last_block;   /* blocks of the parts that run once at the ends of the chain */
+    uint32_t first_block, last_block;   /* blocks of the parts that run once at the ends of the
+                                         * chain */
     enum work_keep keep;                /* form of the layers that do not keep all */
-    uint32_t recompute_layers;          /* layers per chunk in that form, the first ones; UINT32_MAX: all */
-    struct work_message send;           /* boundary activation between stages; bytes 0 when there is one stage */
-    struct work_message tied;           /* gradient sum of tied weights between the end stages; bytes 0: none */
+    uint32_t recompute_layers;          /* layers per chunk in that form, the first ones;
+                                         * UINT32_MAX: all */
+    struct work_message send;           /* boundary activation between stages; bytes 0 when there is
+                                         * one stage */
+    struct work_message tied;           /* gradient sum of tied weights between the end stages;
+                                         * bytes 0: none */
     struct work_message norm;           /* gradient norm over everybody before the update */
     struct schedule_shape shape;
 };
 
-/* Derives the program of a legal, costable plan (plan_check_costed holds; asserted). Layers per chunk are not looked at,
- * so one program serves every partition. All memory from the arena. */
-void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena, struct work *out);
-/* The same in two steps, for searches: what mesh and micro-batch say (policies, chunks not looked at; all_forms: layers
- * in every way of keeping activations), then what policies and schedule make of it. A finished program shares the lists
- * of the started one. */
-void work_start(const struct problem *problem, const struct plan *plan, bool all_forms, struct arena *arena,
+/* Derives the program of a legal, costable plan (plan_check_costed holds; asserted). Layers per
+ * chunk are not looked at, so one program serves every partition. All memory from the arena. */
+void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena,
                 struct work *out);
-void work_finish(const struct work *started, const struct plan *plan, struct arena *arena, struct work *out);
+/* The same in two steps, for searches: what mesh and micro-batch say (policies, chunks not looked
+ * at; all_forms: layers in every way of keeping activations), then what policies and schedule make
+ * of it. A finished program shares the lists of the started one. */
+void work_start(const struct problem *problem, const struct plan *plan, bool all_forms,
+                struct arena *arena, struct work *out);
+void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
+                 struct work *out);
 /* Beliefs: finite, non-negative, groups in range, shards >= 1. */
 bool work_check(const struct work *work, struct diag *diag);
 void work_dump(const struct work *work, struct json_writer *out);
 
-/* How often each block sits in each model chunk: out[chunk * WORK_BLOCK_MAX + block], chunk in chain order;
- * layers: per model chunk, middle layers only. */
+/* How often each block sits in each model chunk: out[chunk * WORK_BLOCK_MAX + block], chunk in
+ * chain order; layers: per model chunk, middle layers only. */
 void work_count_blocks(const struct work *work, const uint32_t *layers, uint32_t *out);
 
 /* Block of a middle part by keep mode, for callers that place layers; NO_INDEX if there is none. */

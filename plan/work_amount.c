@@ -13,7 +13,9 @@ double work_element_bytes(const struct problem *problem, const struct tensor *te
 {
     switch (tensor->class) {
     case TENSOR_ACTIVATION:
-    case TENSOR_WEIGHT: return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0 : 2.0;
+    case TENSOR_WEIGHT:
+        return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0
+                                                                                          : 2.0;
     case TENSOR_STATISTIC: return 4.0;
     case TENSOR_MASK: return 1.0;
     case TENSOR_INDEX: return 8.0;
@@ -22,7 +24,8 @@ double work_element_bytes(const struct problem *problem, const struct tensor *te
     BUG("tensor '%s' is of no class", tensor->name);
 }
 
-static uint64_t product(const struct work_builder *builder, const struct shard_cut *cut, axis_set axes)
+static uint64_t product(const struct work_builder *builder, const struct shard_cut *cut,
+                        axis_set axes)
 {
     uint64_t size = 1;
     for (uint32_t i = 0; i < builder->model->axis_count; i++) {
@@ -32,21 +35,23 @@ static uint64_t product(const struct work_builder *builder, const struct shard_c
 }
 
 /* Elements of the tensor that the op touches on this device. */
-static double touched(const struct work_builder *builder, const struct shard_cut *cut, uint32_t tensor, bool mirrored)
+static double touched(const struct work_builder *builder, const struct shard_cut *cut,
+                      uint32_t tensor, bool mirrored)
 {
     const struct tensor *which = &builder->model->tensors[tensor];
     const struct shard_state state = shard_state_operand(builder->mesh, cut, which, mirrored);
     return shard_count_elements(builder->mesh, which, &state);
 }
 
-static double touched_bytes(const struct work_builder *builder, const struct shard_cut *cut, uint32_t tensor,
-                            bool mirrored)
+static double touched_bytes(const struct work_builder *builder, const struct shard_cut *cut,
+                            uint32_t tensor, bool mirrored)
 {
     return touched(builder, cut, tensor, mirrored) *
            work_element_bytes(builder->problem, &builder->model->tensors[tensor]);
 }
 
-/* Share of queries x keys: causal counts the diagonal, (s + 1) / 2s; a window keeps `window` keys of each query. */
+/* Share of queries x keys: causal counts the diagonal, (s + 1) / 2s; a window keeps `window` keys
+ * of each query. */
 static double attention_density(const struct op *op, uint64_t keys)
 {
     const double s = (double)keys;
@@ -64,9 +69,10 @@ static double attention_density(const struct op *op, uint64_t keys)
     BUG("op '%s' has no density", op->name);
 }
 
-/* Forward: X[m,k] W[k,n]; input gradient dY[m,n] W^T; weight gradient X^T dY. Axes in all three are groups. */
-static void fill_contract(const struct work_builder *builder, const struct op *op, const struct shard_cut *cut,
-                          struct work_compute *out)
+/* Forward: X[m,k] W[k,n]; input gradient dY[m,n] W^T; weight gradient X^T dY. Axes in all three are
+ * groups. */
+static void fill_contract(const struct work_builder *builder, const struct op *op,
+                          const struct shard_cut *cut, struct work_compute *out)
 {
     const struct tensor *x = &builder->model->tensors[op->inputs[0]];
     const struct tensor *w = &builder->model->tensors[op->weights[0]];
@@ -81,26 +87,29 @@ static void fill_contract(const struct work_builder *builder, const struct op *o
     out->n = out->pass == PASS_INPUT_GRADIENT ? k : n;
     out->k = out->pass == PASS_WEIGHT_GRADIENT ? m : out->pass == PASS_INPUT_GRADIENT ? n : k;
     out->flops = 2.0 * rows * (double)n * (double)k * (double)out->groups;
-    out->bytes = touched_bytes(builder, cut, op->inputs[0], false) + touched_bytes(builder, cut, op->weights[0], false) +
+    out->bytes = touched_bytes(builder, cut, op->inputs[0], false) +
+                 touched_bytes(builder, cut, op->weights[0], false) +
                  touched_bytes(builder, cut, op->output, false);
 }
 
-static void fill_attention(const struct work_builder *builder, const struct op *op, const struct shard_cut *cut,
-                           struct work_compute *out)
+static void fill_attention(const struct work_builder *builder, const struct op *op,
+                           const struct shard_cut *cut, struct work_compute *out)
 {
     const struct model *model = builder->model;
     const uint32_t kv_heads = model_find_axis(model, "kv_heads");
     out->batch = shard_axis_size(builder->mesh, cut, model_find_axis(model, "batch"));
     out->heads = shard_axis_size(builder->mesh, cut, model_find_axis(model, "heads"));
-    out->kv_heads = kv_heads == NO_INDEX ? out->heads : shard_axis_size(builder->mesh, cut, kv_heads);
+    out->kv_heads =
+        kv_heads == NO_INDEX ? out->heads : shard_axis_size(builder->mesh, cut, kv_heads);
     out->queries = shard_axis_size(builder->mesh, cut, model_find_axis(model, "seq"));
     out->keys = shard_axis_size(builder->mesh, cut, model_find_axis(model, "keys"));
     out->head_dim = shard_axis_size(builder->mesh, cut, model_find_axis(model, "head_dim"));
     out->density_frac = attention_density(op, out->keys);
     out->flash = builder->problem->setup->attention == ATTENTION_FLASH;
-    const double forward = 4.0 * (double)out->batch * (double)out->heads * (double)out->queries * (double)out->keys *
-                           (double)out->head_dim * out->density_frac;
-    /* backward: five matmuls for the forward's two; flash recomputes the scores, plain attention keeps them (four) */
+    const double forward = 4.0 * (double)out->batch * (double)out->heads * (double)out->queries *
+                           (double)out->keys * (double)out->head_dim * out->density_frac;
+    /* backward: five matmuls for the forward's two; flash recomputes the scores, plain attention
+     * keeps them (four) */
     out->flops = out->pass == PASS_FORWARD ? forward : out->flash ? 2.5 * forward : 2.0 * forward;
     out->bytes = touched_bytes(builder, cut, op->output, false);
     for (uint32_t i = 0; i < op->input_count; i++) {
@@ -109,8 +118,8 @@ static void fill_attention(const struct work_builder *builder, const struct op *
     out->bytes *= out->pass == PASS_FORWARD ? 1.0 : 2.0;
 }
 
-static void fill_stream(const struct work_builder *builder, const struct op *op, const struct shard_cut *cut,
-                        struct work_compute *out)
+static void fill_stream(const struct work_builder *builder, const struct op *op,
+                        const struct shard_cut *cut, struct work_compute *out)
 {
     double elements = touched(builder, cut, op->output, false);
     for (uint32_t i = 0; i < op->input_count; i++) {
@@ -120,7 +129,8 @@ static void fill_stream(const struct work_builder *builder, const struct op *op,
     out->bytes = elements * (out->pass == PASS_FORWARD ? op->forward_bytes : op->backward_bytes);
 }
 
-struct work_compute work_amount(const struct work_builder *builder, uint32_t op, enum work_pass pass)
+struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
+                                enum work_pass pass)
 {
     const struct op *which = &builder->model->ops[builder->part->first_op + op];
     const struct shard_cut *cut = &builder->cuts[op];

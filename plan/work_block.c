@@ -1,4 +1,5 @@
-/* The lists of one block: compute in execution order, with the messages that the sharding rule asks for between. */
+/* The lists of one block: compute in execution order, with the messages that the sharding rule asks
+ * for between. */
 #include <assert.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ void work_push_message(struct work_items *items, struct arena *arena, struct wor
     item->message = message;
 }
 
-void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from, bool recompute)
+void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from,
+                    bool recompute)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         struct work_item *item = next_item(items, arena);
@@ -45,7 +47,8 @@ void work_push_copy(struct work_items *items, struct arena *arena, const struct 
     }
 }
 
-struct shard_state work_boundary_state(const struct work_builder *builder, const struct tensor *tensor)
+struct shard_state work_boundary_state(const struct work_builder *builder,
+                                       const struct tensor *tensor)
 {
     struct shard_cut cut;
     shard_cut_find(builder->mesh, tensor->axes, &cut);
@@ -57,7 +60,8 @@ static const struct op *op_at(const struct work_builder *builder, uint32_t op)
     return &builder->model->ops[builder->part->first_op + op];
 }
 
-static bool same_state(const struct work_builder *builder, const struct shard_state *a, const struct shard_state *b)
+static bool same_state(const struct work_builder *builder, const struct shard_state *a,
+                       const struct shard_state *b)
 {
     return memcmp(a->at, b->at, builder->mesh->atom_count) == 0;
 }
@@ -76,7 +80,9 @@ static enum collective_kind kind_of(enum shard_action action)
 
 static enum work_cause cause_of(enum shard_action action)
 {
-    return action == SHARD_EXCHANGE ? CAUSE_RESHARD : action == SHARD_GATHER ? CAUSE_GATHER : CAUSE_PARTIAL_SUM;
+    return action == SHARD_EXCHANGE ? CAUSE_RESHARD
+           : action == SHARD_GATHER ? CAUSE_GATHER
+                                    : CAUSE_PARTIAL_SUM;
 }
 
 /* Pieces in which a move over a dim travels under the op it feeds; 0: the dim does not do that. */
@@ -93,16 +99,16 @@ static uint32_t travelling_pieces(const struct work_builder *builder, const stru
 
 enum move_set { MOVES_ALL, MOVES_TRAVELLING, MOVES_OTHER };
 
-/* Which moves are meant: all, those that travel under an op, the others. `hidden`: the runtime runs them under the
- * next compute item. */
+/* Which moves are meant: all, those that travel under an op, the others. `hidden`: the runtime runs
+ * them under the next compute item. */
 struct move_choice {
     enum move_set set;
     bool hidden;
 };
 
 /* Messages for the moves of one tensor. */
-static void push_moves(struct work_builder *builder, uint32_t tensor, struct shard_state from, struct shard_state to,
-                       struct move_choice choice, struct work_items *out)
+static void push_moves(struct work_builder *builder, uint32_t tensor, struct shard_state from,
+                       struct shard_state to, struct move_choice choice, struct work_items *out)
 {
     const struct tensor *which = &builder->model->tensors[tensor];
     struct shard_move moves[SHARD_MOVE_MAX];
@@ -112,18 +118,23 @@ static void push_moves(struct work_builder *builder, uint32_t tensor, struct sha
         if (choice.set != MOVES_ALL && (pieces > 0) != (choice.set == MOVES_TRAVELLING)) {
             continue;
         }
-        work_push_message(out, builder->arena, (struct work_message){
-            .kind = kind_of(moves[i].action),
-            .group = work_group_of_atoms(builder->work, builder->mesh, moves[i].atoms),
-            .bytes = moves[i].elements * work_element_bytes(builder->problem, which),
-            .dim = moves[i].dim, .cause = cause_of(moves[i].action),
-            .overlap = pieces > 0 || choice.hidden ? OVERLAP_NEXT : OVERLAP_NONE,
-            .pieces = pieces > 0 ? pieces : 1, .period = 1});
+        work_push_message(
+            out, builder->arena,
+            (struct work_message){
+                .kind = kind_of(moves[i].action),
+                .group = work_group_of_atoms(builder->work, builder->mesh, moves[i].atoms),
+                .bytes = moves[i].elements * work_element_bytes(builder->problem, which),
+                .dim = moves[i].dim,
+                .cause = cause_of(moves[i].action),
+                .overlap = pieces > 0 || choice.hidden ? OVERLAP_NEXT : OVERLAP_NONE,
+                .pieces = pieces > 0 ? pieces : 1,
+                .period = 1});
     }
 }
 
 /* What is kept of a tensor that moved: all moves but gathers have been made. */
-static struct shard_state kept_state(const struct work_builder *builder, struct shard_state from, struct shard_state to)
+static struct shard_state kept_state(const struct work_builder *builder, struct shard_state from,
+                                     struct shard_state to)
 {
     for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
         if (!(from.at[i] >= 0 && to.at[i] == STATE_WHOLE)) {
@@ -144,7 +155,8 @@ struct deliveries {
     uint32_t count;
 };
 
-static bool deliver(struct work_builder *builder, struct deliveries *log, uint32_t tensor, struct shard_state wanted)
+static bool deliver(struct work_builder *builder, struct deliveries *log, uint32_t tensor,
+                    struct shard_state wanted)
 {
     for (uint32_t i = 0; i < log->count; i++) {
         if (log->made[i].tensor == tensor && same_state(builder, &log->made[i].state, &wanted)) {
@@ -156,10 +168,12 @@ static bool deliver(struct work_builder *builder, struct deliveries *log, uint32
     return true;
 }
 
-static struct shard_state operand_state(const struct work_builder *builder, uint32_t op, uint32_t input)
+static struct shard_state operand_state(const struct work_builder *builder, uint32_t op,
+                                        uint32_t input)
 {
     const struct op *which = op_at(builder, op);
-    return shard_state_operand(builder->mesh, &builder->cuts[op], &builder->model->tensors[which->inputs[input]],
+    return shard_state_operand(builder->mesh, &builder->cuts[op],
+                               &builder->model->tensors[which->inputs[input]],
                                (which->mirrored >> input & 1u) != 0);
 }
 
@@ -168,7 +182,8 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
     const struct part *part = builder->part;
     struct deliveries log = {.count = 0};
     if (part->input != NO_INDEX) {
-        builder->stored[part->input] = work_boundary_state(builder, &builder->model->tensors[part->input]);
+        builder->stored[part->input] =
+            work_boundary_state(builder, &builder->model->tensors[part->input]);
         builder->known[part->input] = true;
     }
     for (uint32_t op = 0; op < part->op_count; op++) {
@@ -177,22 +192,25 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
             const uint32_t tensor = which->inputs[i];
             const struct shard_state wanted = operand_state(builder, op, i);
             if (builder->known[tensor] && deliver(builder, &log, tensor, wanted)) {
-                push_moves(builder, tensor, builder->stored[tensor], wanted, (struct move_choice){MOVES_ALL, false}, out);
+                push_moves(builder, tensor, builder->stored[tensor], wanted,
+                           (struct move_choice){MOVES_ALL, false}, out);
                 builder->stored[tensor] = kept_state(builder, builder->stored[tensor], wanted);
             }
         }
         work_push_compute(out, builder->arena, work_amount(builder, op, PASS_FORWARD));
-        builder->stored[which->output] =
-            shard_state_output(builder->mesh, &builder->cuts[op], &builder->model->tensors[which->output]);
+        builder->stored[which->output] = shard_state_output(
+            builder->mesh, &builder->cuts[op], &builder->model->tensors[which->output]);
         builder->known[which->output] = true;
     }
     const struct tensor *output = &builder->model->tensors[part->output];
     struct shard_state end = work_boundary_state(builder, output);
     for (uint32_t i = 0; output->class == TENSOR_STATISTIC && i < builder->mesh->atom_count; i++) {
-        end.at[i] = builder->stored[part->output].at[i] == STATE_PARTIAL ? STATE_WHOLE
-                                                                        : builder->stored[part->output].at[i];
+        end.at[i] = builder->stored[part->output].at[i] == STATE_PARTIAL
+                        ? STATE_WHOLE
+                        : builder->stored[part->output].at[i];
     }
-    push_moves(builder, part->output, builder->stored[part->output], end, (struct move_choice){MOVES_ALL, false}, out);
+    push_moves(builder, part->output, builder->stored[part->output], end,
+               (struct move_choice){MOVES_ALL, false}, out);
     builder->stored[part->output] = end;
 }
 
@@ -203,16 +221,18 @@ static struct shard_state gradient_target(const struct work_builder *builder, ui
     if (builder->producer[tensor] == NO_INDEX) {
         return work_boundary_state(builder, which);
     }
-    struct shard_state state = shard_state_output(builder->mesh, &builder->cuts[builder->producer[tensor]], which);
+    struct shard_state state =
+        shard_state_output(builder->mesh, &builder->cuts[builder->producer[tensor]], which);
     for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
         state.at[i] = state.at[i] == STATE_PARTIAL ? STATE_WHOLE : state.at[i];
     }
     return state;
 }
 
-/* Gradients of one tensor from all its readers are summed where they are alike, then moved once per state. */
-static void push_gradient_moves(struct work_builder *builder, uint32_t tensor, struct move_choice choice,
-                                struct work_items *out)
+/* Gradients of one tensor from all its readers are summed where they are alike, then moved once per
+ * state. */
+static void push_gradient_moves(struct work_builder *builder, uint32_t tensor,
+                                struct move_choice choice, struct work_items *out)
 {
     struct shard_state states[READER_MAX];
     uint32_t count = 0;
@@ -222,9 +242,9 @@ static void push_gradient_moves(struct work_builder *builder, uint32_t tensor, s
             if (which->inputs[i] != tensor) {
                 continue;
             }
-            const struct shard_state state =
-                shard_state_gradient(builder->mesh, &builder->cuts[op], &builder->model->tensors[tensor],
-                                     (which->mirrored >> i & 1u) != 0);
+            const struct shard_state state = shard_state_gradient(builder->mesh, &builder->cuts[op],
+                                                                  &builder->model->tensors[tensor],
+                                                                  (which->mirrored >> i & 1u) != 0);
             bool seen = false;
             for (uint32_t k = 0; k < count; k++) {
                 seen = seen || same_state(builder, &states[k], &state);
@@ -283,8 +303,8 @@ static void push_input_moves(struct work_builder *builder, uint32_t op, struct m
     }
 }
 
-/* Ops first..last that are one kernel (Q with K and V): their gradients are taken together, so that the sum of
- * their input gradients moves once. */
+/* Ops first..last that are one kernel (Q with K and V): their gradients are taken together, so that
+ * the sum of their input gradients moves once. */
 struct unit {
     uint32_t first, last;
 };
@@ -294,12 +314,15 @@ static void push_regathers(struct work_builder *builder, struct unit unit, struc
 {
     for (uint32_t op = unit.first; op <= unit.last; op++) {
         const struct op *which = op_at(builder, op);
-        const bool hidden = builder->problem->setup->runtime->hides_regather && which->weight_count > 0;
+        const bool hidden =
+            builder->problem->setup->runtime->hides_regather && which->weight_count > 0;
         for (uint32_t i = 0; i < which->input_count; i++) {
             const uint32_t tensor = which->inputs[i];
             const struct shard_state wanted = operand_state(builder, op, i);
-            if (reads_again(which, tensor) && builder->known[tensor] && deliver(builder, log, tensor, wanted)) {
-                push_moves(builder, tensor, builder->stored[tensor], wanted, (struct move_choice){MOVES_ALL, hidden}, out);
+            if (reads_again(which, tensor) && builder->known[tensor] &&
+                deliver(builder, log, tensor, wanted)) {
+                push_moves(builder, tensor, builder->stored[tensor], wanted,
+                           (struct move_choice){MOVES_ALL, hidden}, out);
             }
         }
     }
@@ -313,10 +336,11 @@ static bool wants_input_gradient(const struct work_builder *builder, uint32_t op
             return true;
         }
     }
-    return which->kind != OP_CONTRACT;      /* its one backward kernel carries that pass */
+    return which->kind != OP_CONTRACT; /* its one backward kernel carries that pass */
 }
 
-static void push_pass(struct work_builder *builder, struct unit unit, enum work_pass pass, struct work_items *out)
+static void push_pass(struct work_builder *builder, struct unit unit, enum work_pass pass,
+                      struct work_items *out)
 {
     bool first = true;
     for (uint32_t op = unit.first; op <= unit.last; op++) {
@@ -331,8 +355,8 @@ static void push_pass(struct work_builder *builder, struct unit unit, enum work_
     }
 }
 
-static void push_backward_unit(struct work_builder *builder, struct unit unit, struct deliveries *log,
-                               struct work_items *out)
+static void push_backward_unit(struct work_builder *builder, struct unit unit,
+                               struct deliveries *log, struct work_items *out)
 {
     push_regathers(builder, unit, log, out);
     for (uint32_t op = unit.first; op <= unit.last; op++) {
@@ -382,7 +406,8 @@ void work_backward_build(struct work_builder *builder, bool reruns_core, struct 
     const struct tensor *output = &builder->model->tensors[part->output];
     if (output->class == TENSOR_ACTIVATION) {
         push_moves(builder, part->output, work_boundary_state(builder, output),
-                   gradient_target(builder, part->output), (struct move_choice){MOVES_ALL, false}, out);
+                   gradient_target(builder, part->output), (struct move_choice){MOVES_ALL, false},
+                   out);
     }
     for (uint32_t left = part->op_count; left > 0;) {
         struct unit unit = {left - 1, left - 1};

@@ -5,7 +5,8 @@
 #include "plan/shard_rule.h"
 #include "plan/work.h"
 
-/* One part under one mesh while its lists are made. Tensor arrays are indexed by the model's tensor index. */
+/* One part under one mesh while its lists are made. Tensor arrays are indexed by the model's tensor
+ * index. */
 struct work_builder {
     struct work *work;
     const struct problem *problem;
@@ -14,14 +15,17 @@ struct work_builder {
     struct arena *arena;
     const struct part *part;
     struct shard_cut *cuts;             /* per op of the part */
-    struct shard_state *stored;         /* per tensor: state it is kept in once its first reader has it */
+    struct shard_state *stored;         /* per tensor: state it is kept in once its first reader has
+                                         * it */
     bool *known;                        /* per tensor: `stored` is set */
-    uint32_t *producer;                 /* per tensor: op of the part that writes it, else NO_INDEX */
+    uint32_t *producer;                 /* per tensor: op of the part that writes it, else
+                                         * NO_INDEX */
 };
 
 void work_push_compute(struct work_items *items, struct arena *arena, struct work_compute compute);
 void work_push_message(struct work_items *items, struct arena *arena, struct work_message message);
-void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from, bool recompute);
+void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from,
+                    bool recompute);
 
 /* Index of the group made of those atoms of the mesh, added when new. */
 uint32_t work_group_index(struct work *work, const struct rank_group *group);
@@ -31,10 +35,12 @@ uint32_t work_group_of_atoms(struct work *work, const struct shard_mesh *mesh, u
 double work_element_bytes(const struct problem *problem, const struct tensor *tensor);
 
 /* The amount of one op in one pass on one device. */
-struct work_compute work_amount(const struct work_builder *builder, uint32_t op, enum work_pass pass);
+struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
+                                enum work_pass pass);
 
 /* The residual stream's state between parts. */
-struct shard_state work_boundary_state(const struct work_builder *builder, const struct tensor *tensor);
+struct shard_state work_boundary_state(const struct work_builder *builder,
+                                       const struct tensor *tensor);
 
 /* Lists of a block whose part is builder->part. */
 void work_forward_build(struct work_builder *builder, struct work_items *out);

@@ -20,57 +20,73 @@ static bool is_held(const struct work *work, const struct work_weights *weights)
     return !weights->tied || work->shape.stages > 1;
 }
 
-static void add_memory(const struct work *work, struct work_block *block, const struct work_weights *weights)
+static void add_memory(const struct work *work, struct work_block *block,
+                       const struct work_weights *weights)
 {
     const struct setup *setup = work->problem->setup;
     const double n = (double)weights->elements;
     const double per_optimizer_shard = n / (double)weights->optimizer_shards;
-    block->parameters_bytes += n * parameter_bytes(work->problem) / (double)weights->parameter_shards;
-    block->gradients_bytes += n * (double)setup->runtime->gradient_bytes / (double)weights->gradient_shards;
+    block->parameters_bytes +=
+        n * parameter_bytes(work->problem) / (double)weights->parameter_shards;
+    block->gradients_bytes +=
+        n * (double)setup->runtime->gradient_bytes / (double)weights->gradient_shards;
     block->moments_bytes += per_optimizer_shard * (double)setup->optimizer->state_bytes;
-    block->optimizer_bytes += per_optimizer_shard * ((double)setup->optimizer->state_bytes + master_bytes(work->problem)) +
+    block->optimizer_bytes += per_optimizer_shard * ((double)setup->optimizer->state_bytes +
+                                                     master_bytes(work->problem)) +
                               n * weights->extra_state_bytes;
     if (weights->parameter_shards > 1) {
         block->gathered_bytes += n * parameter_bytes(work->problem);
     }
 }
 
-static struct work_message message_of(const struct work_weights *weights, enum collective_kind kind, uint32_t group,
-                                      double bytes)
+static struct work_message message_of(const struct work_weights *weights, enum collective_kind kind,
+                                      uint32_t group, double bytes)
 {
-    return (struct work_message){
-        .kind = kind, .group = group, .bytes = bytes, .dim = weights->dim,
-        .cause = kind == COLLECTIVE_ALL_GATHER ? CAUSE_PARAMETER : CAUSE_GRADIENT,
-        .overlap = OVERLAP_NONE, .pieces = 1, .period = weights->period, .distance = weights->distance};
+    return (struct work_message){.kind = kind,
+                                 .group = group,
+                                 .bytes = bytes,
+                                 .dim = weights->dim,
+                                 .cause = kind == COLLECTIVE_ALL_GATHER ? CAUSE_PARAMETER
+                                                                        : CAUSE_GRADIENT,
+                                 .overlap = OVERLAP_NONE,
+                                 .pieces = 1,
+                                 .period = weights->period,
+                                 .distance = weights->distance};
 }
 
-/* Parameters that are sharded themselves travel for every forward and backward, the others once, after the update. */
-static void push_gathers(struct work *work, struct work_block *block, const struct work_weights *weights,
-                         struct arena *arena)
+/* Parameters that are sharded themselves travel for every forward and backward, the others once,
+ * after the update. */
+static void push_gathers(struct work *work, struct work_block *block,
+                         const struct work_weights *weights, struct arena *arena)
 {
     const double bytes = (double)weights->elements * parameter_bytes(work->problem);
     if (weights->parameter_shards > 1) {
-        struct work_message gather = message_of(weights, COLLECTIVE_ALL_GATHER, weights->parameter_group, bytes);
+        struct work_message gather =
+            message_of(weights, COLLECTIVE_ALL_GATHER, weights->parameter_group, bytes);
         gather.overlap = OVERLAP_BLOCK;
         gather.period = 1;
         work_push_message(&block->forward, arena, gather);
         work_push_message(&block->backward, arena, gather);
     } else if (weights->optimizer_shards > 1) {
-        struct work_message gather = message_of(weights, COLLECTIVE_ALL_GATHER, weights->optimizer_group, bytes);
+        struct work_message gather =
+            message_of(weights, COLLECTIVE_ALL_GATHER, weights->optimizer_group, bytes);
         work_push_message(&block->gather, arena, gather);
     }
 }
 
-static void push_sums(struct work *work, struct work_block *block, const struct work_weights *weights,
-                      struct arena *arena)
+static void push_sums(struct work *work, struct work_block *block,
+                      const struct work_weights *weights, struct arena *arena)
 {
-    const double bytes = (double)weights->elements * (double)work->problem->setup->runtime->gradient_bytes;
+    const double bytes =
+        (double)weights->elements * (double)work->problem->setup->runtime->gradient_bytes;
     if (weights->group != NO_INDEX) {
         const bool scattered = weights->optimizer_shards > 1 || weights->gradient_shards > 1;
-        struct work_message sum = message_of(
-            weights, scattered ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE, weights->group, bytes);
+        struct work_message sum =
+            message_of(weights, scattered ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
+                       weights->group, bytes);
         if (weights->gradient_shards > 1) {
-            sum.overlap = OVERLAP_BLOCK;    /* gradients that are not kept whole are summed every micro-batch */
+            sum.overlap =
+                OVERLAP_BLOCK; /* gradients that are not kept whole are summed every micro-batch */
             work_push_message(&block->backward, arena, sum);
         } else {
             work_push_message(&block->sync, arena, sum);
@@ -82,8 +98,8 @@ static void push_sums(struct work *work, struct work_block *block, const struct 
     }
 }
 
-static void push_update(struct work *work, struct work_block *block, const struct work_weights *weights,
-                        struct arena *arena)
+static void push_update(struct work *work, struct work_block *block,
+                        const struct work_weights *weights, struct arena *arena)
 {
     struct work_compute update;
     memset(&update, 0, sizeof update);
@@ -116,7 +132,8 @@ static void lower_tied(struct work *work)
     const struct work_block *last = &work->blocks[work->last_block];
     for (uint32_t i = 0; work->shape.stages > 1 && i < last->weights_count; i++) {
         if (last->weights[i].tied) {
-            work->tied.bytes += (double)last->weights[i].elements * (double)work->problem->setup->runtime->gradient_bytes;
+            work->tied.bytes += (double)last->weights[i].elements *
+                                (double)work->problem->setup->runtime->gradient_bytes;
         }
     }
 }

@@ -9,8 +9,10 @@ static const struct op *op_at(const struct work_builder *builder, uint32_t op)
     return &builder->model->ops[builder->part->first_op + op];
 }
 
-/* The state a kept tensor is in: as moved for its first reader, else as the op that keeps it left it. */
-static struct shard_state saved_state(const struct work_builder *builder, uint32_t op, uint32_t tensor)
+/* The state a kept tensor is in: as moved for its first reader, else as the op that keeps it left
+ * it. */
+static struct shard_state saved_state(const struct work_builder *builder, uint32_t op,
+                                      uint32_t tensor)
 {
     if (builder->known[tensor]) {
         return builder->stored[tensor];
@@ -23,9 +25,11 @@ static struct shard_state saved_state(const struct work_builder *builder, uint32
     return state;
 }
 
-static bool is_kept(const struct work_builder *builder, const struct tensor *tensor, enum work_keep keep)
+static bool is_kept(const struct work_builder *builder, const struct tensor *tensor,
+                    enum work_keep keep)
 {
-    const bool exists = tensor->only == ATTENTION_ANY || tensor->only == builder->problem->setup->attention;
+    const bool exists =
+        tensor->only == ATTENTION_ANY || tensor->only == builder->problem->setup->attention;
     return exists && !(keep == KEEP_SELECTIVE && tensor->recomputable);
 }
 
@@ -82,11 +86,13 @@ static double op_working_bytes(const struct work_builder *builder, uint32_t op)
         const uint32_t tensor = i < which->input_count ? which->inputs[i] : which->output;
         const struct tensor *what = &builder->model->tensors[tensor];
         if (over_vocabulary(builder->model, what)) {
-            continue;   /* counted as logits */
+            continue; /* counted as logits */
         }
         const bool mirrored = i < which->input_count && (which->mirrored >> i & 1u) != 0;
-        const struct shard_state state = shard_state_operand(builder->mesh, &builder->cuts[op], what, mirrored);
-        bytes += 2.0 * shard_count_elements(builder->mesh, what, &state) * work_element_bytes(builder->problem, what);
+        const struct shard_state state =
+            shard_state_operand(builder->mesh, &builder->cuts[op], what, mirrored);
+        bytes += 2.0 * shard_count_elements(builder->mesh, what, &state) *
+                 work_element_bytes(builder->problem, what);
     }
     return bytes;
 }
@@ -104,11 +110,13 @@ void work_memory_build(struct work_builder *builder, struct work_block *block)
         const uint32_t input = builder->part->input;
         const struct tensor *boundary = &builder->model->tensors[input];
         const struct shard_state state = work_boundary_state(builder, boundary);
-        block->working_bytes += block->saved_bytes;     /* one recomputed layer is whole while its backward runs */
+        block->working_bytes +=
+            block->saved_bytes; /* one recomputed layer is whole while its backward runs */
         block->saved_bytes = shard_count_elements(builder->mesh, boundary, &state) *
                              work_element_bytes(builder->problem, boundary);
-        block->working_bytes = block->working_bytes > block->saved_bytes ? block->working_bytes - block->saved_bytes
-                                                                         : 0.0;
+        block->working_bytes = block->working_bytes > block->saved_bytes
+                                   ? block->working_bytes - block->saved_bytes
+                                   : 0.0;
     }
 }
 
@@ -116,7 +124,8 @@ static void add_weights(struct work_block *block, struct work_weights weights)
 {
     for (uint32_t i = 0; i < block->weights_count; i++) {
         struct work_weights *have = &block->weights[i];
-        if (have->group == weights.group && have->side_group == weights.side_group && have->tied == weights.tied) {
+        if (have->group == weights.group && have->side_group == weights.side_group &&
+            have->tied == weights.tied) {
             have->elements += weights.elements;
             return;
         }
@@ -125,7 +134,8 @@ static void add_weights(struct work_block *block, struct work_weights weights)
     block->weights[block->weights_count++] = weights;
 }
 
-/* Gradients of a weight are partial sums over every atom that cuts an axis which the weight lacks. */
+/* Gradients of a weight are partial sums over every atom that cuts an axis which the weight
+ * lacks. */
 static struct work_weights weights_of(struct work_builder *builder, uint32_t op, uint32_t tensor)
 {
     const struct shard_mesh *mesh = builder->mesh;
@@ -147,10 +157,18 @@ static struct work_weights weights_of(struct work_builder *builder, uint32_t op,
     }
     return (struct work_weights){
         .group = main_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, main_atoms),
-        .side_group = side_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, side_atoms),
-        .dim = dim, .elements = (uint64_t)(shard_count_elements(mesh, weight, &held) + 0.5),
-        .tied = weight->tied_to != NO_INDEX, .parameter_shards = 1, .gradient_shards = 1, .optimizer_shards = 1,
-        .parameter_group = NO_INDEX, .gradient_group = NO_INDEX, .optimizer_group = NO_INDEX, .period = 1};
+        .side_group =
+            side_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, side_atoms),
+        .dim = dim,
+        .elements = (uint64_t)(shard_count_elements(mesh, weight, &held) + 0.5),
+        .tied = weight->tied_to != NO_INDEX,
+        .parameter_shards = 1,
+        .gradient_shards = 1,
+        .optimizer_shards = 1,
+        .parameter_group = NO_INDEX,
+        .gradient_group = NO_INDEX,
+        .optimizer_group = NO_INDEX,
+        .period = 1};
 }
 
 void work_weights_build(struct work_builder *builder, struct work_block *block)

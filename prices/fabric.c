@@ -5,14 +5,17 @@
 
 #include "base/data_folder.h"
 
-static bool read_protocol(struct json_value object, struct arena *arena, struct protocol *out, struct diag *diag)
+static bool read_protocol(struct json_value object, struct arena *arena, struct protocol *out,
+                          struct diag *diag)
 {
     static const char *const keys[] = {"name", "latency", "rate_frac", "rate_cap", NULL};
     bool good = json_check_keys(object, keys, diag);
     good = json_read_string(object, "name", arena, &out->name, diag) && good;
     good = json_read_quantity(object, "latency", UNIT_SECONDS, &out->latency_s, diag) && good;
     good = json_read_double(object, "rate_frac", 1e-6, 1.0, &out->rate_frac, diag) && good;
-    good = json_read_quantity_or(object, "rate_cap", UNIT_BYTES_PER_SECOND, 0.0, &out->rate_cap_Bps, diag) && good;
+    good = json_read_quantity_or(object, "rate_cap", UNIT_BYTES_PER_SECOND, 0.0, &out->rate_cap_Bps,
+                                 diag) &&
+           good;
     return good;
 }
 
@@ -24,14 +27,18 @@ static bool read_in_network(struct json_value link, struct link_kind *out, struc
         return true;
     }
     bool good = json_check_keys(object, keys, diag);
-    good = json_read_quantity(object, "latency", UNIT_SECONDS, &out->in_network_latency_s, diag) && good;
-    good = json_read_double(object, "rate_frac", 1e-6, 1.0, &out->in_network_rate_frac, diag) && good;
+    good = json_read_quantity(object, "latency", UNIT_SECONDS, &out->in_network_latency_s, diag) &&
+           good;
+    good =
+        json_read_double(object, "rate_frac", 1e-6, 1.0, &out->in_network_rate_frac, diag) && good;
     return good;
 }
 
-static bool read_link(struct json_value object, struct arena *arena, struct link_kind *out, struct diag *diag)
+static bool read_link(struct json_value object, struct arena *arena, struct link_kind *out,
+                      struct diag *diag)
 {
-    static const char *const keys[] = {"base", "protocols", "in_network", "sm_frac", "source", "notes", NULL};
+    static const char *const keys[] = {"base",   "protocols", "in_network", "sm_frac",
+                                       "source", "notes",     NULL};
     memset(out, 0, sizeof *out);
     out->name = text_build(arena, "%s", json_key(object));
     bool good = json_check_keys(object, keys, diag);
@@ -43,16 +50,19 @@ static bool read_link(struct json_value object, struct arena *arena, struct link
     const uint32_t count = json_is_array(protocols) ? json_count(protocols) : 0;
     if (count == 0 || count > PROTOCOL_MAX) {
         return diag_push(diag, DIAG_R501, json_place(object), NULL,
-                         "link kind '%s' has %u protocols: give 1 to %u", out->name, count, PROTOCOL_MAX);
+                         "link kind '%s' has %u protocols: give 1 to %u", out->name, count,
+                         PROTOCOL_MAX);
     }
     for (uint32_t i = 0; i < count; i++) {
-        good = read_protocol(json_find_index(protocols, i), arena, &out->protocols[i], diag) && good;
+        good =
+            read_protocol(json_find_index(protocols, i), arena, &out->protocols[i], diag) && good;
     }
     out->protocol_count = count;
     return good;
 }
 
-static bool read_links(struct json_value root, struct arena *arena, struct prices *out, struct diag *diag)
+static bool read_links(struct json_value root, struct arena *arena, struct prices *out,
+                       struct diag *diag)
 {
     static const char *const keys[] = {"format", "notes", "links", NULL};
     const struct json_value links = json_find(root, "links");

@@ -9,7 +9,8 @@
 
 const char *prices_provenance_name(enum provenance provenance)
 {
-    static const char *const names[PROVENANCE_COUNT] = {"measured", "interpolated", "extrapolated", "analytic"};
+    static const char *const names[PROVENANCE_COUNT] = {"measured", "interpolated", "extrapolated",
+                                                        "analytic"};
     return names[provenance];
 }
 
@@ -32,8 +33,8 @@ const struct link_kind *prices_find_link(const struct prices *prices, const char
     return link;
 }
 
-static bool check_link(const struct prices *prices, const char *where, const char *name, struct arena *arena,
-                       struct diag *diag)
+static bool check_link(const struct prices *prices, const char *where, const char *name,
+                       struct arena *arena, struct diag *diag)
 {
     if (find_link(prices, name) != NULL) {
         return true;
@@ -43,10 +44,13 @@ static bool check_link(const struct prices *prices, const char *where, const cha
         names[i] = prices->links[i].name;
     }
     const char *nearest = text_find_nearest(name, names, prices->link_count);
-    const char *hint = nearest == NULL ? "name a link kind of prices/fabric.json, or leave \"link\" out to use bandwidth "
-                                         "and latency as written"
-                                       : text_build(arena, "did you mean '%s'?", nearest);
-    return diag_push(diag, DIAG_R502, (struct diag_place){0}, hint, "%s: link kind '%s' has no price", where, name);
+    const char *hint =
+        nearest == NULL
+            ? "name a link kind of prices/fabric.json, or leave \"link\" out to use bandwidth "
+              "and latency as written"
+            : text_build(arena, "did you mean '%s'?", nearest);
+    return diag_push(diag, DIAG_R502, (struct diag_place){0}, hint,
+                     "%s: link kind '%s' has no price", where, name);
 }
 
 bool prices_read(const struct cluster *cluster, const struct runtime *runtime, struct arena *arena,
@@ -62,12 +66,16 @@ bool prices_read(const struct cluster *cluster, const struct runtime *runtime, s
     }
     bool good = true;
     for (uint32_t i = 0; i < cluster->level_count; i++) {
-        good = check_link(&read, text_build(arena, "cluster '%s', level '%s'", cluster->name, cluster->levels[i].name),
-                          cluster->levels[i].link, arena, diag) && good;
+        good = check_link(&read,
+                          text_build(arena, "cluster '%s', level '%s'", cluster->name,
+                                     cluster->levels[i].name),
+                          cluster->levels[i].link, arena, diag) &&
+               good;
     }
     for (uint32_t i = 0; i < cluster->link_count; i++) {
-        good = check_link(&read, text_build(arena, "cluster '%s', link %u", cluster->name, i), cluster->links[i].link,
-                          arena, diag) && good;
+        good = check_link(&read, text_build(arena, "cluster '%s', link %u", cluster->name, i),
+                          cluster->links[i].link, arena, diag) &&
+               good;
     }
     if (good) {
         *out = read;
@@ -75,8 +83,8 @@ bool prices_read(const struct cluster *cluster, const struct runtime *runtime, s
     return good;
 }
 
-struct message_price prices_message(const struct prices *prices, const struct path *path, uint32_t protocol,
-                                    bool in_network)
+struct message_price prices_message(const struct prices *prices, const struct path *path,
+                                    uint32_t protocol, bool in_network)
 {
     const struct link_kind *link = prices_find_link(prices, path->link);
     assert(protocol < link->protocol_count);

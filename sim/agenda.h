@@ -1,4 +1,5 @@
-/* What happens when: events in order of time, those of one instant in the order they were pushed. */
+/* What happens when: events in order of time, those of one instant in the order they were
+ * pushed. */
 #ifndef SHARDPLAN_SIM_AGENDA_H
 #define SHARDPLAN_SIM_AGENDA_H
 
@@ -15,7 +16,8 @@ struct agenda_event {
 struct agenda_item;
 struct agenda_instant;
 
-/* Events of one instant share one entry of the heap: most instants of a regular program have many. */
+/* Events of one instant share one entry of the heap: most instants of a regular program have
+ * many. */
 struct agenda {
     struct heap heap; /* instants by time */
     struct arena *arena;

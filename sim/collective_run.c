@@ -1,5 +1,5 @@
-/* A rank goes to its next round when its own messages of the present one are through; a message starts when both its
- * ends are in its round. */
+/* A rank goes to its next round when its own messages of the present one are through; a message
+ * starts when both its ends are in its round. */
 #include "sim/collective_run.h"
 
 #include <assert.h>
@@ -135,7 +135,8 @@ static bool run_once(struct run *run, uint64_t limit_ticks, struct arena *arena)
     run->world->state = run;
     run->world->limit_ticks = limit_ticks;
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        const double arrival_s = run->request->arrival_s == NULL ? 0.0 : run->request->arrival_s[rank];
+        const double arrival_s =
+            run->request->arrival_s == NULL ? 0.0 : run->request->arrival_s[rank];
         run->rounds[rank] = NOT_THERE;
         world_push_alarm(run->world, arrival_s + program->base_s, program->step_count + rank);
     }
@@ -195,8 +196,9 @@ static void try_shape(const struct collective_run_request *request, const struct
     }
 }
 
-static void try_member(const struct collective_run_request *request, const struct collective *member,
-                       struct collective_group shape, struct arena *arena, struct best *best)
+static void try_member(const struct collective_run_request *request,
+                       const struct collective *member, struct collective_group shape,
+                       struct arena *arena, struct best *best)
 {
     if (request->pipeline != COLLECTIVE_RUN_ANY) {
         shape.pipeline = request->pipeline;
@@ -213,8 +215,8 @@ static void try_member(const struct collective_run_request *request, const struc
     }
 }
 
-static void finish(const struct collective_run_request *request, const struct best *best, struct arena *arena,
-                   struct collective_run_result *out)
+static void finish(const struct collective_run_request *request, const struct best *best,
+                   struct arena *arena, struct collective_run_result *out)
 {
     double *finish_s = ARENA_PUSH(arena, double, request->group->ranks);
     *out = best->result;
@@ -235,13 +237,15 @@ bool collective_run(const struct collective_run_request *request, struct arena *
     for (uint32_t i = 0; i < collective_table_count && shape.ranks > 1; i++) {
         const struct collective *member = collective_table[i];
         const bool is_asked = request->member == member;
-        if ((request->member == NULL || is_asked) && collective_accepts(member, request->kind, &shape) &&
+        if ((request->member == NULL || is_asked) &&
+            collective_accepts(member, request->kind, &shape) &&
             (is_asked || !program_is_dense(member, request->kind, &shape))) {
             try_member(request, member, shape, arena, &best);
         }
     }
     if (best.result.member == NULL && best.is_late) {
-        return diag_push(diag, DIAG_S802, (struct diag_place){0}, "give fewer bytes or a faster cluster",
+        return diag_push(diag, DIAG_S802, (struct diag_place){0},
+                         "give fewer bytes or a faster cluster",
                          "%s over %u ranks: %.3g bytes take longer than can be simulated",
                          collective_kind_name(request->kind), shape.ranks, request->bytes);
     }

@@ -17,7 +17,8 @@ struct collective_run_request {
     uint32_t base;                      /* device of rank 0 */
     double bytes;                       /* whole buffer, as plan/collective.h counts it */
     const struct collective *member;    /* NULL: the one that ends first */
-    uint32_t protocol, pipeline;        /* COLLECTIVE_RUN_ANY: those that end first; a pipeline: a power of two */
+    uint32_t protocol, pipeline;        /* COLLECTIVE_RUN_ANY: those that end first; a pipeline: a
+                                         * power of two */
     const double *arrival_s;            /* [rank] when it calls; NULL: all at 0 */
 };
 
@@ -29,8 +30,8 @@ struct collective_run_result {
     uint64_t events;                    /* of the best run */
 };
 
-/* Ties go to the earlier member, the smaller pipeline, the earlier protocol. False: S802, longer than can be
- * counted. */
+/* Ties go to the earlier member, the smaller pipeline, the earlier protocol. False: S802, longer
+ * than can be counted. */
 bool collective_run(const struct collective_run_request *request, struct arena *arena,
                     struct collective_run_result *out, struct diag *diag);
 

@@ -11,10 +11,10 @@ struct engine_task {
     const struct world_flow *flow; /* NULL: a delay */
     double seconds;
     double release_s;
-    uint32_t waits;                /* tasks before it that have not ended */
+    uint32_t waits; /* tasks before it that have not ended */
     uint32_t first_edge;
     uint64_t start_ticks, end_ticks;
-    bool is_held, is_done;          /* held: until its release */
+    bool is_held, is_done; /* held: until its release */
 };
 
 struct engine_edge {
@@ -99,7 +99,8 @@ uint32_t engine_push_delay(struct engine *engine, struct engine_label label, dou
     return push_task(engine, (struct engine_task){.label = label, .seconds = seconds});
 }
 
-uint32_t engine_push_flow(struct engine *engine, struct engine_label label, const struct world_flow *flow)
+uint32_t engine_push_flow(struct engine *engine, struct engine_label label,
+                          const struct world_flow *flow)
 {
     struct world_flow *kept = ARENA_PUSH(engine->arena, struct world_flow, 1);
     *kept = *flow;
@@ -115,7 +116,8 @@ void engine_push_edge(struct engine *engine, uint32_t before, uint32_t after)
     if (engine->edge_count == engine->edge_capacity) {
         engine->edges = grow(engine, engine->edges, &engine->edge_capacity, sizeof *engine->edges);
     }
-    engine->edges[engine->edge_count] = (struct engine_edge){after, engine->tasks[before].first_edge};
+    engine->edges[engine->edge_count] =
+        (struct engine_edge){after, engine->tasks[before].first_edge};
     engine->tasks[before].first_edge = engine->edge_count++;
     engine->tasks[after].waits++;
 }
@@ -197,10 +199,11 @@ bool engine_run(struct engine *engine, struct diag *diag)
         }
     }
     if (!world_run(&engine->world)) {
-        return diag_push(diag, DIAG_S802, (struct diag_place){0},
-                         "give fewer bytes, shorter times or faster links",
-                         "simulation: does not end within %.3g s, the longest time that can be simulated",
-                         world_find_s(&engine->world, UINT64_MAX / 2));
+        return diag_push(
+            diag, DIAG_S802, (struct diag_place){0},
+            "give fewer bytes, shorter times or faster links",
+            "simulation: does not end within %.3g s, the longest time that can be simulated",
+            world_find_s(&engine->world, UINT64_MAX / 2));
     }
     return engine->done_count == count || report_cycle(engine, diag);
 }

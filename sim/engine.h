@@ -1,7 +1,8 @@
 /* Tasks that wait for each other, run in simulated time.
  *
- * A task lasts a given time or moves bytes over shared links. It starts when all tasks before it have ended, not
- * before its release. Streams are queues: a task placed on one waits for the task placed there before. */
+ * A task lasts a given time or moves bytes over shared links. It starts when all tasks before it
+ * have ended, not before its release. Streams are queues: a task placed on one waits for the task
+ * placed there before. */
 #ifndef SHARDPLAN_SIM_ENGINE_H
 #define SHARDPLAN_SIM_ENGINE_H
 
@@ -33,7 +34,8 @@ void engine_init(struct engine *engine, double ticks_per_s, struct arena *arena)
 uint32_t engine_push_resource(struct engine *engine, double capacity_Bps);
 /* Tasks are numbered 0, 1, ... in the order they are pushed. */
 uint32_t engine_push_delay(struct engine *engine, struct engine_label label, double seconds);
-uint32_t engine_push_flow(struct engine *engine, struct engine_label label, const struct world_flow *flow);
+uint32_t engine_push_flow(struct engine *engine, struct engine_label label,
+                          const struct world_flow *flow);
 /* before == ENGINE_NO_TASK: nothing. */
 void engine_push_edge(struct engine *engine, uint32_t before, uint32_t after);
 /* The task does not start before so many seconds; at most one release per task, the last said. */

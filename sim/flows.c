@@ -24,7 +24,8 @@ static void handle(void *state, uint32_t transfer)
     world_push_flow(&run->world, &run->flows[transfer], transfer);
 }
 
-static void push_transfer(struct run *run, struct ways *ways, const struct flows_transfer *transfer, uint32_t index)
+static void push_transfer(struct run *run, struct ways *ways, const struct flows_transfer *transfer,
+                          uint32_t index)
 {
     struct world_flow *flow = &run->flows[index];
     *flow = (struct world_flow){.weight = 1.0, .cap_Bps = 1.0};
@@ -40,8 +41,8 @@ static void push_transfer(struct run *run, struct ways *ways, const struct flows
     world_push_alarm(&run->world, transfer->start_s, index);
 }
 
-bool flows_run(const struct cluster *cluster, const struct flows_transfer *transfers, uint32_t count,
-               struct arena *arena, struct flows_result *out, struct diag *diag)
+bool flows_run(const struct cluster *cluster, const struct flows_transfer *transfers,
+               uint32_t count, struct arena *arena, struct flows_result *out, struct diag *diag)
 {
     struct run run = {.flows = ARENA_PUSH(arena, struct world_flow, count),
                       .has_started = ARENA_PUSH(arena, bool, count),
@@ -50,13 +51,15 @@ bool flows_run(const struct cluster *cluster, const struct flows_transfer *trans
     world_init(&run.world, WORLD_PS_PER_S, &run, handle, arena);
     ways_init(&ways, cluster, arena);
     for (uint32_t i = 0; i < count; i++) {
-        assert(transfers[i].source < cluster->device_count && transfers[i].destination < cluster->device_count);
+        assert(transfers[i].source < cluster->device_count &&
+               transfers[i].destination < cluster->device_count);
         push_transfer(&run, &ways, &transfers[i], i);
     }
     if (!world_run(&run.world)) {
         return diag_push(diag, DIAG_S802, (struct diag_place){0},
                          "give fewer bytes, earlier starts or faster links",
-                         "transfers: the last does not end within %.3g s, the longest time that can be simulated",
+                         "transfers: the last does not end within %.3g s, the longest time that "
+                         "can be simulated",
                          world_find_s(&run.world, UINT64_MAX / 2));
     }
     out->finish_s = ARENA_PUSH(arena, double, count);

@@ -6,8 +6,8 @@
 #include "base/diag.h"
 #include "topologies/cluster.h"
 
-/* bytes and start_s finite, not negative; source and destination are devices of the cluster. A transfer to its own
- * source takes no time. */
+/* bytes and start_s finite, not negative; source and destination are devices of the cluster. A
+ * transfer to its own source takes no time. */
 struct flows_transfer {
     uint32_t source, destination;
     double bytes, start_s;
@@ -19,7 +19,7 @@ struct flows_result {
 };
 
 /* S802 when the end lies beyond what can be counted. The cluster has passed cluster_check. */
-bool flows_run(const struct cluster *cluster, const struct flows_transfer *transfers, uint32_t count,
-               struct arena *arena, struct flows_result *out, struct diag *diag);
+bool flows_run(const struct cluster *cluster, const struct flows_transfer *transfers,
+               uint32_t count, struct arena *arena, struct flows_result *out, struct diag *diag);
 
 #endif

@@ -49,7 +49,8 @@ static void grow_table(struct program *program)
     }
 }
 
-/* Through a reducing switch a rank sends up over its own first port and receives over its own last one. */
+/* Through a reducing switch a rank sends up over its own first port and receives over its own last
+ * one. */
 static void find_switch_way(struct program *program, uint32_t rank, struct program_way *out)
 {
     const uint32_t peer = rank == 0 ? 1 : 0;
@@ -57,7 +58,8 @@ static void find_switch_way(struct program *program, uint32_t rank, struct progr
     ways_find_path(program->places, device_of(program, rank), device_of(program, peer), &up);
     ways_find_path(program->places, device_of(program, peer), device_of(program, rank), &down);
     const uint32_t first = ways_find_hop(program->places, &up.hops[0], program->share);
-    const uint32_t last = ways_find_hop(program->places, &down.hops[down.hop_count - 1], program->share);
+    const uint32_t last =
+        ways_find_hop(program->places, &down.hops[down.hop_count - 1], program->share);
     uint32_t *resources = ARENA_PUSH(program->arena, uint32_t, 2);
     resources[0] = first;
     resources[1] = last;
@@ -70,7 +72,8 @@ static void find_switch_way(struct program *program, uint32_t rank, struct progr
     out->in_network = true;
 }
 
-static void find_pair_way(struct program *program, uint32_t from, uint32_t to, struct program_way *out)
+static void find_pair_way(struct program *program, uint32_t from, uint32_t to,
+                          struct program_way *out)
 {
     struct path path;
     ways_find_path(program->places, device_of(program, from), device_of(program, to), &path);
@@ -93,7 +96,8 @@ static uint32_t find_way(struct program *program, uint32_t from, uint32_t to)
         return program->table[cell];
     }
     if (program->way_count == program->way_capacity) {
-        program->ways = grow(program->arena, program->ways, &program->way_capacity, sizeof *program->ways);
+        program->ways =
+            grow(program->arena, program->ways, &program->way_capacity, sizeof *program->ways);
     }
     struct program_way *way = &program->ways[program->way_count];
     *way = (struct program_way){.key = key};
@@ -104,8 +108,9 @@ static uint32_t find_way(struct program *program, uint32_t from, uint32_t to)
     }
     const struct link_kind *link = way->link;
     program->base_s = link->base_s > program->base_s ? link->base_s : program->base_s;
-    program->protocol_count =
-        link->protocol_count > program->protocol_count ? link->protocol_count : program->protocol_count;
+    program->protocol_count = link->protocol_count > program->protocol_count
+                                  ? link->protocol_count
+                                  : program->protocol_count;
     program->table[cell] = program->way_count;
     return program->way_count++;
 }
@@ -125,7 +130,8 @@ static double find_frac(const struct program *program, const struct collective_s
 static void push_step(struct program *program, uint32_t from, const struct collective_step *step)
 {
     if (program->step_count == program->step_capacity) {
-        program->steps = grow(program->arena, program->steps, &program->step_capacity, sizeof *program->steps);
+        program->steps =
+            grow(program->arena, program->steps, &program->step_capacity, sizeof *program->steps);
     }
     program->steps[program->step_count++] = (struct program_step){
         from, step->to, find_way(program, from, step->to), find_frac(program, step)};
@@ -135,7 +141,8 @@ static uint32_t push_rows(struct program *program)
 {
     const uint32_t row = program->row_count;
     while (program->row_count + program->shape.ranks + 1 > program->row_capacity) {
-        program->rows = grow(program->arena, program->rows, &program->row_capacity, sizeof *program->rows);
+        program->rows =
+            grow(program->arena, program->rows, &program->row_capacity, sizeof *program->rows);
     }
     program->row_count += program->shape.ranks + 1;
     memset(&program->rows[row], 0, (program->shape.ranks + 1) * sizeof *program->rows);
@@ -148,8 +155,8 @@ static void index_receives(struct program *program, struct program_phase *phase)
     const uint32_t ranks = program->shape.ranks;
     uint32_t *bounds = &program->rows[phase->receives_row];
     while (program->receive_capacity < program->step_count) {
-        program->receives =
-            grow(program->arena, program->receives, &program->receive_capacity, sizeof *program->receives);
+        program->receives = grow(program->arena, program->receives, &program->receive_capacity,
+                                 sizeof *program->receives);
     }
     for (uint32_t i = phase->first_step; i < program->step_count; i++) {
         if (program->steps[i].to != COLLECTIVE_SWITCH) {
@@ -175,10 +182,12 @@ static void push_phase(struct program *program, uint32_t round)
     const struct program_request *request = program->request;
     const struct collective *member = request->member;
     if (program->phase_count == program->phase_capacity) {
-        program->phases = grow(program->arena, program->phases, &program->phase_capacity, sizeof *program->phases);
+        program->phases = grow(program->arena, program->phases, &program->phase_capacity,
+                               sizeof *program->phases);
     }
     struct program_phase *phase = &program->phases[program->phase_count++];
-    *phase = (struct program_phase){.first_round = round, .repeat = 1, .first_step = program->step_count};
+    *phase = (struct program_phase){
+        .first_round = round, .repeat = 1, .first_step = program->step_count};
     if (member->alike != NULL) {
         phase->repeat = member->alike(request->kind, &program->shape, round);
     }
@@ -187,7 +196,8 @@ static void push_phase(struct program *program, uint32_t round)
     struct collective_step step;
     for (uint32_t rank = 0; rank < program->shape.ranks; rank++) {
         program->rows[phase->sends_row + rank] = program->step_count;
-        for (uint32_t i = 0; member->step(request->kind, &program->shape, round, rank, i, &step); i++) {
+        for (uint32_t i = 0; member->step(request->kind, &program->shape, round, rank, i, &step);
+             i++) {
             push_step(program, rank, &step);
             phase->switch_count += step.to == COLLECTIVE_SWITCH ? 1 : 0;
         }
@@ -201,7 +211,8 @@ bool program_is_even(const struct program *program)
 {
     for (uint32_t i = 1; i < program->way_count; i++) {
         const struct program_way *a = &program->ways[0], *b = &program->ways[i];
-        if (a->bandwidth_Bps != b->bandwidth_Bps || a->latency_s != b->latency_s || a->link != b->link) {
+        if (a->bandwidth_Bps != b->bandwidth_Bps || a->latency_s != b->latency_s ||
+            a->link != b->link) {
             return false;
         }
     }
@@ -215,14 +226,18 @@ bool program_is_dense(const struct collective *member, enum collective_kind kind
     return shape->ranks > DENSE_RANKS && member->step(kind, shape, 0, 0, DENSE_RANKS - 2, &step);
 }
 
-struct world_flow program_find_flow(const struct program *program, const struct program_step *step, uint32_t protocol,
-                                    double bytes)
+struct world_flow program_find_flow(const struct program *program, const struct program_step *step,
+                                    uint32_t protocol, double bytes)
 {
     const struct program_way *way = &program->ways[step->way];
-    const uint32_t own = protocol < way->link->protocol_count ? protocol : way->link->protocol_count - 1;
-    const struct path path = {.latency_s = way->latency_s, .bandwidth_Bps = way->bandwidth_Bps,
-                              .link = way->link->name, .level = way->level};
-    const struct message_price price = prices_message(program->request->prices, &path, own, way->in_network);
+    const uint32_t own =
+        protocol < way->link->protocol_count ? protocol : way->link->protocol_count - 1;
+    const struct path path = {.latency_s = way->latency_s,
+                              .bandwidth_Bps = way->bandwidth_Bps,
+                              .link = way->link->name,
+                              .level = way->level};
+    const struct message_price price =
+        prices_message(program->request->prices, &path, own, way->in_network);
     const bool has_own_terms = way->in_network && way->link->in_network_rate_frac > 0.0;
     const double reached_frac =
         has_own_terms ? way->link->in_network_rate_frac : way->link->protocols[own].rate_frac;

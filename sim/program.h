@@ -22,7 +22,8 @@ struct program_way {
     uint64_t key;
     const uint32_t *resources;
     uint32_t resource_count;
-    double bandwidth_Bps, latency_s;    /* of the path; latency twice through a switch, up and down */
+    double bandwidth_Bps, latency_s;    /* of the path; latency twice through a switch, up and
+                                         * down */
     const struct link_kind *link;
     uint32_t level;
     bool in_network;
@@ -63,17 +64,20 @@ struct program {
     uint32_t table_size;
 };
 
-/* The member takes the shape. Resources of the ways go to `share`. Nothing of size bytes is in it: one program
- * serves all sizes. The request must outlive the program. */
+/* The member takes the shape. Resources of the ways go to `share`. Nothing of size bytes is in it:
+ * one program serves all sizes. The request must outlive the program. */
 void program_build(const struct program_request *request, const struct collective_group *shape,
                    struct ways *places, struct share *share, struct program *out);
-/* One message as a flow of a simulation, under a protocol (a link kind with fewer uses its last). */
-struct world_flow program_find_flow(const struct program *program, const struct program_step *step, uint32_t protocol,
-                                    double bytes);
-/* All messages take ways alike in all terms but their ports: each has the same latency, bandwidth and link kind. */
+/* One message as a flow of a simulation, under a protocol (a link kind with fewer uses its
+ * last). */
+struct world_flow program_find_flow(const struct program *program, const struct program_step *step,
+                                    uint32_t protocol, double bytes);
+/* All messages take ways alike in all terms but their ports: each has the same latency, bandwidth
+ * and link kind. */
 bool program_is_even(const struct program *program);
 
-/* Does the member send to more ranks at once than makes sense without being asked for by name? 128. */
+/* Does the member send to more ranks at once than makes sense without being asked for by name?
+ * 128. */
 bool program_is_dense(const struct collective *member, enum collective_kind kind,
                       const struct collective_group *shape);
 

@@ -8,8 +8,8 @@ struct run {
     const struct schedule_run_times *times;
     struct slots slots;
     struct engine engine;
-    uint32_t *tasks;    /* [slot] */
-    uint32_t *sends;    /* [slot] its transfer, or ENGINE_NO_TASK */
+    uint32_t *tasks; /* [slot] */
+    uint32_t *sends; /* [slot] its transfer, or ENGINE_NO_TASK */
 };
 
 static double read_time(const double *times_s, uint32_t chunk)
@@ -61,7 +61,8 @@ static void push_tasks(struct run *run, struct arena *arena)
             run->sends[slot] = engine_push_delay(&run->engine, send, send_s(run, slot));
         }
     }
-    for (uint32_t chunk = 0; chunk < slots->stream->shape.stages * slots->stream->shape.chunks; chunk++) {
+    for (uint32_t chunk = 0; chunk < slots->stream->shape.stages * slots->stream->shape.chunks;
+         chunk++) {
         engine_push_release(&run->engine, run->tasks[slots->first_forward[chunk]],
                             read_time(run->times->release_s, chunk));
     }
@@ -79,7 +80,8 @@ static void push_edges(struct run *run)
         const uint32_t source = slots->source[slot];
         if (source != SLOT_NONE) {
             const bool is_sent = run->sends[source] != ENGINE_NO_TASK;
-            engine_push_edge(&run->engine, is_sent ? run->sends[source] : run->tasks[source], run->tasks[slot]);
+            engine_push_edge(&run->engine, is_sent ? run->sends[source] : run->tasks[source],
+                             run->tasks[slot]);
         }
         if (run->sends[slot] != ENGINE_NO_TASK) {
             engine_push_edge(&run->engine, run->tasks[slot], run->sends[slot]);
@@ -93,9 +95,11 @@ static void collect(struct run *run, struct arena *arena, struct schedule_run_re
     const struct slots *slots = &run->slots;
     const struct schedule_shape *shape = &slots->stream->shape;
     const uint32_t chunks = shape->stages * shape->chunks;
-    double *busy_s = ARENA_PUSH(arena, double, shape->stages), *start_s = ARENA_PUSH(arena, double, shape->stages);
+    double *busy_s = ARENA_PUSH(arena, double, shape->stages),
+           *start_s = ARENA_PUSH(arena, double, shape->stages);
     double *end_s = ARENA_PUSH(arena, double, shape->stages);
-    double *chunk_start_s = ARENA_PUSH(arena, double, chunks), *chunk_end_s = ARENA_PUSH(arena, double, chunks);
+    double *chunk_start_s = ARENA_PUSH(arena, double, chunks),
+           *chunk_end_s = ARENA_PUSH(arena, double, chunks);
     double *slot_start_s = ARENA_PUSH(arena, double, slots->count);
     double *slot_end_s = ARENA_PUSH(arena, double, slots->count);
     out->makespan_s = 0.0;
@@ -124,8 +128,8 @@ static void collect(struct run *run, struct arena *arena, struct schedule_run_re
     out->events = run->engine.world.events;
 }
 
-bool schedule_run(const struct stream *stream, const struct schedule_run_times *times, struct arena *arena,
-                  struct schedule_run_result *out, struct diag *diag)
+bool schedule_run(const struct stream *stream, const struct schedule_run_times *times,
+                  struct arena *arena, struct schedule_run_result *out, struct diag *diag)
 {
     struct run run = {.times = times};
     slots_build(stream, arena, &run.slots);

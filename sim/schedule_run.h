@@ -11,7 +11,8 @@ struct schedule_run_times {
     const double *backward_s;    /* whole backwards */
     const double *input_s;       /* input gradients of split ones; NULL: backward_s */
     const double *weight_s;      /* weight gradients of split ones */
-    const double *send_s;        /* activations, model chunk i to i + 1 where that is on another stage */
+    const double *send_s;        /* activations, model chunk i to i + 1 where that is on another
+                                  * stage */
     const double *send_back_s;   /* gradients, model chunk i + 1 to i */
     const double *release_s;     /* no forward of the chunk starts before */
     bool send_blocks;            /* the sender's next slot waits for the end of the transfer */
@@ -22,12 +23,13 @@ struct schedule_run_result {
     double makespan_s;           /* the last slot has ended */
     const double *stage_busy_s, *stage_start_s, *stage_end_s;    /* [stage] */
     const double *chunk_start_s, *chunk_end_s;                   /* [model chunk] */
-    const double *slot_start_s, *slot_end_s;     /* stage after stage, in the order of their slots */
+    const double *slot_start_s, *slot_end_s;     /* stage after stage, in the order of their
+                                                  * slots */
     uint64_t events;
 };
 
 /* A stream that never passed stream_check may deadlock: S801. */
-bool schedule_run(const struct stream *stream, const struct schedule_run_times *times, struct arena *arena,
-                  struct schedule_run_result *out, struct diag *diag);
+bool schedule_run(const struct stream *stream, const struct schedule_run_times *times,
+                  struct arena *arena, struct schedule_run_result *out, struct diag *diag);
 
 #endif

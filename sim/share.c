@@ -1,4 +1,5 @@
-/* Progressive filling: all rates rise together until a resource is full or a cap is reached; who is stopped stays. */
+/* Progressive filling: all rates rise together until a resource is full or a cap is reached; who is
+ * stopped stays. */
 #include "sim/share.h"
 
 #include <assert.h>
@@ -13,14 +14,14 @@
 /* A flow on a resource. */
 struct share_link {
     uint32_t flow, resource;
-    uint32_t next, previous;   /* on the resource */
-    uint32_t next_of_flow;     /* or next free */
+    uint32_t next, previous; /* on the resource */
+    uint32_t next_of_flow;   /* or next free */
 };
 
 struct share_resource {
     double capacity_Bps;
-    double taken_Bps;          /* by flows that have stopped rising */
-    double rising_weight;      /* of those that have not */
+    double taken_Bps;     /* by flows that have stopped rising */
+    double rising_weight; /* of those that have not */
     uint32_t rising_count;
     uint32_t first_link, flow_count;
     bool is_dirty;
@@ -77,7 +78,8 @@ static void mark_dirty(struct share *share, uint32_t resource)
 static void mark_changed(struct share *share, uint32_t flow)
 {
     if (share->changed_count == share->changed_capacity) {
-        share->changed = grow(share, share->changed, &share->changed_capacity, sizeof *share->changed);
+        share->changed =
+            grow(share, share->changed, &share->changed_capacity, sizeof *share->changed);
     }
     share->changed[share->changed_count++] = flow;
 }
@@ -195,12 +197,14 @@ static void set_rate(struct share *share, uint32_t flow, double rate_Bps, uint64
     mark_changed(share, flow);
 }
 
-/* The dirty list grows to all resources that flows join to it: a flow that changes may change others. */
+/* The dirty list grows to all resources that flows join to it: a flow that changes may change
+ * others. */
 static void spread(struct share *share)
 {
     for (uint32_t i = 0; i < share->dirty_count; i++) {
         const uint32_t resource = share->dirty[i];
-        for (uint32_t a = share->resources[resource].first_link; a != NONE; a = share->links[a].next) {
+        for (uint32_t a = share->resources[resource].first_link; a != NONE;
+             a = share->links[a].next) {
             struct share_flow *flow = &share->flows[share->links[a].flow];
             if (flow->is_seen) {
                 continue;
@@ -274,7 +278,8 @@ static void fill(struct share *share, uint32_t resource, double rate_Bps, uint64
     }
 }
 
-/* A resource's entry may be out of date: as flows stop, it is full at a higher rate than was thought. */
+/* A resource's entry may be out of date: as flows stop, it is full at a higher rate than was
+ * thought. */
 static void fill_all(struct share *share, uint64_t now_ticks)
 {
     struct heap_entry entry;
@@ -351,8 +356,9 @@ static void check_rates(struct share *share)
             bool is_held = flow->rate_Bps >= flow->cap_Bps * (1.0 - SLACK_FRAC);
             for (uint32_t b = flow->first_link; b != NONE; b = share->links[b].next_of_flow) {
                 const struct share_resource *where = &share->resources[share->links[b].resource];
-                is_held = is_held || (where->taken_Bps >= where->capacity_Bps * (1.0 - SLACK_FRAC) &&
-                                      where->rising_weight <= flow->rate_Bps * (1.0 + SLACK_FRAC));
+                is_held =
+                    is_held || (where->taken_Bps >= where->capacity_Bps * (1.0 - SLACK_FRAC) &&
+                                where->rising_weight <= flow->rate_Bps * (1.0 + SLACK_FRAC));
             }
             assert(is_held);
         }

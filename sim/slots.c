@@ -8,7 +8,8 @@ static bool is_forward(const struct slot *slot)
     return slot->kind == SLOT_FORWARD;
 }
 
-static uint64_t key_of(const struct slots *slots, bool forward, uint32_t chunk, uint32_t micro_batch)
+static uint64_t key_of(const struct slots *slots, bool forward, uint32_t chunk,
+                       uint32_t micro_batch)
 {
     const struct schedule_shape *shape = &slots->stream->shape;
     const uint64_t chunks = (uint64_t)shape->stages * shape->chunks;
@@ -51,7 +52,8 @@ static void join_slots(struct slots *slots, const uint32_t *by_key)
         const struct slot *which = slots_find(slots, slot);
         const uint32_t chunk = stream_find_source(slots->stream, slots->stage[slot], which);
         if (chunk != STREAM_NO_SOURCE) {
-            const uint32_t source = by_key[key_of(slots, is_forward(which), chunk, which->micro_batch)];
+            const uint32_t source =
+                by_key[key_of(slots, is_forward(which), chunk, which->micro_batch)];
             slots->source[slot] = source;
             slots->target[source] = slot;
         }

@@ -11,12 +11,14 @@ struct slots {
     const struct stream *stream;
     uint32_t count;
     uint32_t *first_of_stage;    /* [stage]; slot i of the stage is first_of_stage[stage] + i */
-    uint32_t *source;            /* [slot] slot of another model chunk that it waits for, or SLOT_NONE */
+    uint32_t *source;            /* [slot] slot of another model chunk that it waits for, or
+                                  * SLOT_NONE */
     uint32_t *target;            /* [slot] slot that waits for it so, or SLOT_NONE */
     uint32_t *model_chunk;       /* [slot] */
     uint32_t *stage;             /* [slot] */
     uint32_t *first_forward;     /* [model chunk] its first forward */
-    uint32_t *last_backward;     /* [model chunk] its last slot, behind which its gradients are whole */
+    uint32_t *last_backward;     /* [model chunk] its last slot, behind which its gradients are
+                                  * whole */
 };
 
 /* The stream has passed stream_check. */

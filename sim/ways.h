@@ -8,7 +8,8 @@
 struct ways {
     const struct cluster *cluster;
     struct arena *arena;
-    uint32_t *resources; /* [hop of the cluster] resource of the simulation, or UINT32_MAX: not in use yet */
+    uint32_t *resources; /* [hop of the cluster] resource of the simulation, or UINT32_MAX: not in
+                          * use yet */
 };
 
 void ways_init(struct ways *ways, const struct cluster *cluster, struct arena *arena);

@@ -14,8 +14,8 @@ struct world_wait {
     uint32_t id, next_free;
 };
 
-void world_init(struct world *world, double ticks_per_s, void *state, void (*handle)(void *, uint32_t),
-                struct arena *arena)
+void world_init(struct world *world, double ticks_per_s, void *state,
+                void (*handle)(void *, uint32_t), struct arena *arena)
 {
     memset(world, 0, sizeof *world);
     world->arena = arena;

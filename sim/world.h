@@ -1,8 +1,9 @@
 /* The clock of a simulation, with what it waits for: timers and flows over shared links.
  *
- * Time is in ticks from 0. A duration of s seconds is s * ticks_per_s ticks, rounded half up; that is the only
- * rounding: with the usual tick of a picosecond a flow ends within half a picosecond of where its bytes, its rates
- * and the instants at which they changed say. All that happens at one instant is handled before rates are solved. */
+ * Time is in ticks from 0. A duration of s seconds is s * ticks_per_s ticks, rounded half up; that
+ * is the only rounding: with the usual tick of a picosecond a flow ends within half a picosecond of
+ * where its bytes, its rates and the instants at which they changed say. All that happens at one
+ * instant is handled before rates are solved. */
 #ifndef SHARDPLAN_SIM_WORLD_H
 #define SHARDPLAN_SIM_WORLD_H
 
@@ -10,7 +11,8 @@
 #include "sim/share.h"
 
 #define WORLD_PS_PER_S 1e12
-/* For exact comparisons: rounding is a thousand times finer; no step may last more than five hours. */
+/* For exact comparisons: rounding is a thousand times finer; no step may last more than five
+ * hours. */
 #define WORLD_FS_PER_S 1e15
 
 /* Bytes over resources: they arrive latency_s + bytes / rate after the start. */
@@ -33,11 +35,12 @@ struct world {
     uint64_t limit_ticks; /* nothing after it happens */
     bool is_late; /* something lies beyond the end of time: UINT64_MAX / 2 ticks */
     void *state;
-    void (*handle)(void *state, uint32_t id); /* a timer or flow that was pushed with this id is over */
+    void (*handle)(void *state, uint32_t id); /* a timer or flow that was pushed with this id is
+                                               * over */
 };
 
-void world_init(struct world *world, double ticks_per_s, void *state, void (*handle)(void *, uint32_t),
-                struct arena *arena);
+void world_init(struct world *world, double ticks_per_s, void *state,
+                void (*handle)(void *, uint32_t), struct arena *arena);
 uint32_t world_push_resource(struct world *world, double capacity_Bps);
 /* handle(id) after so long, or so long after the start (now, if that has passed). */
 void world_push_timer(struct world *world, double seconds, uint32_t id);

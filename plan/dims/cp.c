@@ -1,4 +1,5 @@
-/* Context parallelism: the sequence is cut everywhere, so attention must fetch keys or trade heads. */
+/* Context parallelism: the sequence is cut everywhere, so attention must fetch keys or trade
+ * heads. */
 #include "plan/dim.h"
 
 extern const struct dim dim_cp;
@@ -10,7 +11,8 @@ const struct dim dim_cp = {
     .kind = DIM_FACTOR,
     .variants =
         {
-            /* Keys and values go round while attention on those at hand runs (Ring Attention, 2023). */
+            /* Keys and values go round while attention on those at hand runs (Ring Attention,
+             * 2023). */
             {.name = "ring", .cuts = {{.axis = "seq"}}, .cut_count = 1, .overlap_chunks = 1},
             /* Attention sees the whole sequence of some heads (DeepSpeed Ulysses, 2023). */
             {

@@ -1,4 +1,5 @@
-/* Expert parallelism: where experts work, context and data ranks hold other experts, not other tokens. */
+/* Expert parallelism: where experts work, context and data ranks hold other experts, not other
+ * tokens. */
 #include "plan/dim.h"
 
 extern const struct dim dim_ep;

@@ -66,9 +66,10 @@ static void rewrite(const struct policy_use *use, struct work *work)
     work->recompute_layers = layers->present ? (uint32_t)layers->count : UINT32_MAX;
 }
 
-/* The attention core, then whole layers: one per chunk, two, up to all that the fullest chunk can have. */
-static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index, struct arena *arena,
-                   struct policy_use *out)
+/* The attention core, then whole layers: one per chunk, two, up to all that the fullest chunk can
+ * have. */
+static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index,
+                   struct arena *arena, struct policy_use *out)
 {
     (void)arena;
     const uint32_t chunks = plan_count_stages(plan) * plan->schedule.chunks;
@@ -78,7 +79,8 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
     memset(out, 0, sizeof *out);
     out->kind = &policy_keep;
     out->values[FIELD_WHAT] = (struct policy_value){.present = true, .word = WHAT_RECOMPUTE};
-    out->values[FIELD_GRANULARITY] = (struct policy_value){.present = true, .word = index == 0 ? 1 : 2};
+    out->values[FIELD_GRANULARITY] =
+        (struct policy_value){.present = true, .word = index == 0 ? 1 : 2};
     out->values[FIELD_LAYERS] = (struct policy_value){.present = index > 0, .count = index};
     return true;
 }

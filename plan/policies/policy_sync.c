@@ -50,7 +50,8 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
     return policy_refuse_fields(use, costed, arena);
 }
 
-/* Gradient sums once in `every` steps, needed `stale` steps later; the state that this takes is held per parameter. */
+/* Gradient sums once in `every` steps, needed `stale` steps later; the state that this takes is
+ * held per parameter. */
 static void rewrite(const struct policy_use *use, struct work *work)
 {
     const struct policy_value *every = policy_find_value(use, "every");

@@ -164,8 +164,8 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
     return reason != NULL ? reason : policy_refuse_fields(use, costed, arena);
 }
 
-/* Weights are shared over the group that sums their gradients. Sums and gathers follow from the shares when the
- * program is lowered. */
+/* Weights are shared over the group that sums their gradients. Sums and gathers follow from the
+ * shares when the program is lowered. */
 static void rewrite(const struct policy_use *use, struct work *work)
 {
     const struct policy_value *tensors = &use->values[FIELD_TENSORS];
@@ -191,7 +191,8 @@ static void rewrite(const struct policy_use *use, struct work *work)
     }
 }
 
-/* The optimizer's states, those with gradients, those with parameters: over all ranks that have the same weights. */
+/* The optimizer's states, those with gradients, those with parameters: over all ranks that have the
+ * same weights. */
 static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index,
                    struct arena *arena, struct policy_use *out)
 {

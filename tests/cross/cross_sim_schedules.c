@@ -4,7 +4,8 @@
 
 #include "tests/law/each_stream.h"
 
-/* Half a picosecond for each slot and transfer on the longest path, which has at most all of them. */
+/* Half a picosecond for each slot and transfer on the longest path, which has at most all of
+ * them. */
 static double slack_s(const struct stream *stream)
 {
     double slots = 1;
@@ -54,12 +55,17 @@ static struct schedule_run_times throw_all(const struct stream *stream)
     return times;
 }
 
-static struct replay_result replay(const struct stream *stream, const struct schedule_run_times *times)
+static struct replay_result replay(const struct stream *stream,
+                                   const struct schedule_run_times *times)
 {
-    const struct replay_times same = {.forward_s = times->forward_s, .backward_s = times->backward_s,
-                                      .input_s = times->input_s, .weight_s = times->weight_s,
-                                      .send_s = times->send_s, .send_back_s = times->send_back_s,
-                                      .release_s = times->release_s, .send_blocks = times->send_blocks};
+    const struct replay_times same = {.forward_s = times->forward_s,
+                                      .backward_s = times->backward_s,
+                                      .input_s = times->input_s,
+                                      .weight_s = times->weight_s,
+                                      .send_s = times->send_s,
+                                      .send_back_s = times->send_back_s,
+                                      .release_s = times->release_s,
+                                      .send_blocks = times->send_blocks};
     struct replay_plan plan;
     struct replay_result result;
     replay_build(stream, &arena, &plan);
@@ -68,16 +74,18 @@ static struct replay_result replay(const struct stream *stream, const struct sch
     return result;
 }
 
-static void compare(const char *name, const struct stream *stream, const struct schedule_run_times *times,
-                    double most_s)
+static void compare(const char *name, const struct stream *stream,
+                    const struct schedule_run_times *times, double most_s)
 {
     struct schedule_run_result run;
     ck_assert(schedule_run(stream, times, &arena, &run, &diag));
     const struct replay_result result = replay(stream, times);
-    ck_assert_msg(run.makespan_s - result.makespan_s <= most_s && result.makespan_s - run.makespan_s <= most_s,
-                  "%s, %u stages, %u chunks, %u micro-batches: simulated %.15g s, longest path %.15g s", name,
-                  stream->shape.stages, stream->shape.chunks, stream->shape.micro_batches, run.makespan_s,
-                  result.makespan_s);
+    ck_assert_msg(
+        run.makespan_s - result.makespan_s <= most_s &&
+            result.makespan_s - run.makespan_s <= most_s,
+        "%s, %u stages, %u chunks, %u micro-batches: simulated %.15g s, longest path %.15g s", name,
+        stream->shape.stages, stream->shape.chunks, stream->shape.micro_batches, run.makespan_s,
+        result.makespan_s);
     for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
         ck_assert_double_eq_tol(run.stage_start_s[stage], result.stage_start_s[stage], most_s);
         ck_assert_double_eq_tol(run.stage_end_s[stage], result.stage_end_s[stage], most_s);
@@ -101,7 +109,8 @@ START_TEST(simulation_equals_the_longest_path)
 }
 END_TEST
 
-/* 2^-20 s is 953674.3 ps: not whole; but 5^12 2^-20 s... so times are multiples of 2^-12 s = 244140625 ps. */
+/* 2^-20 s is 953674.3 ps: not whole; but 5^12 2^-20 s... so times are multiples of 2^-12 s =
+ * 244140625 ps. */
 static void exact_law(const struct schedule *schedule, const struct stream *stream)
 {
     const uint32_t chunks = stream->shape.stages * stream->shape.chunks;
@@ -113,8 +122,11 @@ static void exact_law(const struct schedule *schedule, const struct stream *stre
         weight_s[i] = (double)(uint32_t)(weight_s[i] * 4096) / 4096;
         send_s[i] = (double)(uint32_t)(send_s[i] * 4096) / 4096;
     }
-    const struct schedule_run_times times = {.forward_s = forward_s, .backward_s = backward_s,
-                                             .weight_s = weight_s, .send_s = send_s, .send_back_s = send_s};
+    const struct schedule_run_times times = {.forward_s = forward_s,
+                                             .backward_s = backward_s,
+                                             .weight_s = weight_s,
+                                             .send_s = send_s,
+                                             .send_back_s = send_s};
     compare(schedule->name, stream, &times, 1e-15 * 1000);
 }
 
@@ -124,29 +136,22 @@ START_TEST(whole_times_are_exact)
 }
 END_TEST
 
-/* techniques G1, G2 and the bubbles the literature states: (p - 1)(F + B) / v, (p - 1)(F + B - W). */
+/* techniques G1, G2 and the bubbles the literature states: (p - 1)(F + B) / v, (p - 1)(F + B -
+ * W). */
 static const struct {
     const char *schedule;
     struct schedule_shape shape;
     double forward_s, backward_s, weight_s; /* per micro-batch, all chunks of a stage */
     double makespan_s;
 } stated[] = {
-    {"1f1b", {4, 1, 8}, 1, 2, 0, 33},
-    {"gpipe", {4, 1, 8}, 1, 2, 0, 33},
-    {"interleaved", {4, 2, 8}, 2, 4, 0, 57},
-    {"interleaved", {4, 4, 8}, 2, 4, 0, 52.5},
-    {"gpipe", {4, 1, 8}, 1, 1, 1, 33},
-    {"1f1b", {4, 1, 8}, 1, 1, 1, 33},
-    {"interleaved", {4, 2, 8}, 1, 1, 1, 28.5},
-    {"interleaved", {4, 4, 8}, 1, 1, 1, 26.25},
-    {"zb-h1", {4, 1, 8}, 1, 1, 1, 27},
-    {"zb-h2", {4, 1, 8}, 1, 1, 1, 27},
-    {"zb-v", {4, 2, 8}, 1, 1, 1, 25.5},
-    {"1f1b", {8, 1, 24}, 1, 1, 1, 93},
-    {"interleaved", {8, 2, 24}, 1, 1, 1, 82.5},
-    {"interleaved", {8, 4, 24}, 1, 1, 1, 77.25},
-    {"zb-h1", {8, 1, 24}, 1, 1, 1, 79},
-    {"zb-v", {8, 2, 24}, 1, 1, 1, 75.5},
+    {"1f1b", {4, 1, 8}, 1, 2, 0, 33},           {"gpipe", {4, 1, 8}, 1, 2, 0, 33},
+    {"interleaved", {4, 2, 8}, 2, 4, 0, 57},    {"interleaved", {4, 4, 8}, 2, 4, 0, 52.5},
+    {"gpipe", {4, 1, 8}, 1, 1, 1, 33},          {"1f1b", {4, 1, 8}, 1, 1, 1, 33},
+    {"interleaved", {4, 2, 8}, 1, 1, 1, 28.5},  {"interleaved", {4, 4, 8}, 1, 1, 1, 26.25},
+    {"zb-h1", {4, 1, 8}, 1, 1, 1, 27},          {"zb-h2", {4, 1, 8}, 1, 1, 1, 27},
+    {"zb-v", {4, 2, 8}, 1, 1, 1, 25.5},         {"1f1b", {8, 1, 24}, 1, 1, 1, 93},
+    {"interleaved", {8, 2, 24}, 1, 1, 1, 82.5}, {"interleaved", {8, 4, 24}, 1, 1, 1, 77.25},
+    {"zb-h1", {8, 1, 24}, 1, 1, 1, 79},         {"zb-v", {8, 2, 24}, 1, 1, 1, 75.5},
 };
 
 static double *fill(uint32_t count, double value)
@@ -166,7 +171,8 @@ START_TEST(stated_makespans)
         const uint32_t chunks = stated[i].shape.stages * stated[i].shape.chunks;
         const double v = stated[i].shape.chunks;
         struct stream stream;
-        ck_assert(stream_build(schedule_find(stated[i].schedule), &stated[i].shape, &arena, &stream, &diag));
+        ck_assert(stream_build(schedule_find(stated[i].schedule), &stated[i].shape, &arena, &stream,
+                               &diag));
         const struct schedule_run_times times = {
             .forward_s = fill(chunks, stated[i].forward_s / v),
             .backward_s = fill(chunks, (stated[i].backward_s + stated[i].weight_s) / v),
@@ -174,11 +180,12 @@ START_TEST(stated_makespans)
             .weight_s = fill(chunks, stated[i].weight_s / v)};
         struct schedule_run_result run;
         ck_assert(schedule_run(&stream, &times, &arena, &run, &diag));
-        ck_assert_msg(run.makespan_s == stated[i].makespan_s, "%s: %g s, not %g s", stated[i].schedule,
-                      run.makespan_s, stated[i].makespan_s);
+        ck_assert_msg(run.makespan_s == stated[i].makespan_s, "%s: %g s, not %g s",
+                      stated[i].schedule, run.makespan_s, stated[i].makespan_s);
     }
     arena_release(&arena);
 }
 END_TEST
 
-TAP_MAIN("sim_schedules", simulation_equals_the_longest_path, whole_times_are_exact, stated_makespans)
+TAP_MAIN("sim_schedules", simulation_equals_the_longest_path, whole_times_are_exact,
+         stated_makespans)

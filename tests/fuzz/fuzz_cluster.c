@@ -1,4 +1,5 @@
-/* Any text is either refused with a diagnostic, or becomes a cluster that dumps to a text of the same cluster. */
+/* Any text is either refused with a diagnostic, or becomes a cluster that dumps to a text of the
+ * same cluster. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/json.h"

@@ -1,4 +1,5 @@
-/* Any text is either refused with a diagnostic, or becomes a model that dumps to a text of the same model. */
+/* Any text is either refused with a diagnostic, or becomes a model that dumps to a text of the same
+ * model. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/json.h"

@@ -1,10 +1,11 @@
-/* What holds for every dim: it is sound data, degree 1 is the identity, degrees multiply, cuts conserve. */
+/* What holds for every dim: it is sound data, degree 1 is the identity, degrees multiply, cuts
+ * conserve. */
 #include <string.h>
 
 #include "models/transformer.h"
 #include "tests/law/random_plan.h"
 
-/* --- data --------------------------------------------------------------------------------------------- */
+/* --- data ------------------------------------------------------------------------------------- */
 
 START_TEST(every_member_is_sound)
 {
@@ -68,9 +69,10 @@ START_TEST(every_axis_exists_in_some_model)
 }
 END_TEST
 
-/* --- plans -------------------------------------------------------------------------------------------- */
+/* --- plans ------------------------------------------------------------------------------------ */
 
-/* The rules with words and those without are one set: they agree on every plan, and illegal plans get words. */
+/* The rules with words and those without are one set: they agree on every plan, and illegal plans
+ * get words. */
 static void compare_rules(size_t m)
 {
     uint32_t legal = 0, illegal = 0;
@@ -96,7 +98,8 @@ static void compare_rules(size_t m)
     arena_release(&arena);
 }
 
-/* Degree 1 is the identity: a dim left out and a dim of degree 1 give the same verdict and counts. */
+/* Degree 1 is the identity: a dim left out and a dim of degree 1 give the same verdict and
+ * counts. */
 static void compare_without_ones(size_t m)
 {
     struct random random;
@@ -157,7 +160,8 @@ static void compare_products(size_t m)
     arena_release(&arena);
 }
 
-/* A factor alone is legal exactly when it divides every size that it must: told by arithmetic on the shape. */
+/* A factor alone is legal exactly when it divides every size that it must: told by arithmetic on
+ * the shape. */
 static void compare_with_shape(size_t m)
 {
     begin(models[m]);

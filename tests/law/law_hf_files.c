@@ -1,5 +1,6 @@
-/* Published config.json files, where the folder SHARDPLAN_SHARED has them: those of supported families are the
- * models of the zoo, all others are refused by name. Skipped where there is no such folder. */
+/* Published config.json files, where the folder SHARDPLAN_SHARED has them: those of supported
+ * families are the models of the zoo, all others are refused by name. Skipped where there is no
+ * such folder. */
 #include "models/model.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-/* Every shipped model loads, is consistent, has the parameters it states, and survives its own dump; every
- * sample config.json is the model it was written for. */
+/* Every shipped model loads, is consistent, has the parameters it states, and survives its own
+ * dump; every sample config.json is the model it was written for. */
 #include "models/model.h"
 
 #include <string.h>

@@ -28,6 +28,14 @@ function parameters(head,    depth, i, c, n) {
 }
 FNR == 1 { end_of_file(); file = FILENAME; sub(/^\.\//, "", file); lines = 0; head = ""; inside = 0 }
 { lines++ }
+/\t/ { fault(FNR, "a tab; indent by 4 spaces") }
+/[ \t]$/ { fault(FNR, "blanks at the end of the line") }
+length($0) > 100 {
+    # Bytes that continue a UTF-8 character take no column.
+    plain = $0
+    gsub(/[\200-\277]/, "", plain)
+    if (length(plain) > 100) fault(FNR, length(plain) " columns, at most 100")
+}
 lines == 1 && !/^\/\*/ { fault(1, "opens without a comment that states its idea") }
 inside && /^}/ {
     inside = 0

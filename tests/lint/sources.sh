@@ -28,7 +28,7 @@ names=$(members | grep -vxE 'any|dispatch|tables' | sort -u | sed 's/.*/"&"/')
 machinery=(planner/*.[ch] sim/*.[ch] costmodel/*.[ch] plan/*.[ch] prices/*.[ch])
 for file in "${machinery[@]}"; do
     # Comments may give examples.
-    hits=$(sed -E 's,/\*.*\*/,,; s,^#[ ]*include.*,,' "$file" | grep -niFf <(echo "$names")) &&
+    hits=$(sed -E 's,/\*.*,,; s,^ *\*.*,,; s,^#[ ]*include.*,,' "$file" | grep -niFf <(echo "$names")) &&
         fault "a member is named in machinery: $file:$hits"
 done
 

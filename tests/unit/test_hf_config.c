@@ -42,7 +42,7 @@ static struct transformer read_good(const char *text)
     return shape;
 }
 
-/* --- what a family leaves unsaid -------------------------------------------------------------------- */
+/* --- what a family leaves unsaid -------------------------------------------------------------- */
 
 START_TEST(families_have_their_biases_and_norms)
 {
@@ -125,7 +125,7 @@ START_TEST(gpt2_defaults_and_other_names)
 }
 END_TEST
 
-/* --- layers that differ ----------------------------------------------------------------------------- */
+/* --- layers that differ ----------------------------------------------------------------------- */
 
 #define QWEN_WINDOW(more) \
     CONFIG("qwen2", KV ", \"use_sliding_window\": true, \"sliding_window\": 77" more)
@@ -185,7 +185,7 @@ START_TEST(experts_by_family)
 }
 END_TEST
 
-/* --- what is said ----------------------------------------------------------------------------------- */
+/* --- what is said ----------------------------------------------------------------------------- */
 
 START_TEST(refuses_what_is_not_modelled)
 {

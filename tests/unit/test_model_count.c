@@ -4,8 +4,9 @@
 #include "tests/tap_main.h"
 #include "tests/unit/transformer_shapes.h"
 
-/* Layer 12 h^2 + 13 h; model 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), without the last norm; FLOPs of one
- * token forward and backward 72 l h^2 (1 + s/(6 h) + V/(12 l h)) (Narayanan et al. 2021). */
+/* Layer 12 h^2 + 13 h; model 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), without the last norm;
+ * FLOPs of one token forward and backward 72 l h^2 (1 + s/(6 h) + V/(12 l h)) (Narayanan et al.
+ * 2021). */
 START_TEST(megatron_formulas_hold)
 {
     static const struct {
@@ -43,8 +44,8 @@ START_TEST(megatron_formulas_hold)
 }
 END_TEST
 
-/* 6 per matrix parameter that a token meets, and 12 s a d per layer for attention; half of that when the masked
- * half is left out; with a window w < s, w - w^2 / (2 s) keys. */
+/* 6 per matrix parameter that a token meets, and 12 s a d per layer for attention; half of that
+ * when the masked half is left out; with a window w < s, w - w^2 / (2 s) keys. */
 START_TEST(flops_are_six_per_parameter_and_attention)
 {
     const double matrix = 512.0 * 64 * (12 + 12 + 4 + 4), mlp = 3.0 * 512 * 1376,

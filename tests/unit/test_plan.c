@@ -11,7 +11,7 @@
 #define POLICIES(...) ", \"policies\": [" __VA_ARGS__ "]"
 #define TP4_DP2 MESH(DIM("tp", "4") ", " DIM("dp", "2"))
 
-/* --- legality ----------------------------------------------------------------------------------------- */
+/* --- legality --------------------------------------------------------------------------------- */
 
 /* On 8 devices (16 where the second node is said); one code, or none for a legal plan. */
 static const struct {
@@ -56,7 +56,8 @@ static const struct {
      MESH(DIM("cp", "4") ", " DIM("dp", "2")) SCHEDULE, DIAG_CODE_COUNT, ""},
     {"toy-gqa-8l", 1, "\"global_batch\": 64, \"seq_length\": 4104", MESH(DIM("cp", "8")) SCHEDULE,
      DIAG_P417, "2 x cp 8 = 16"},
-    /* heads are cut by tensor and context ranks together: 16 heads do for 4 x 4, 4 key heads do not for 2 x 4 */
+    /* heads are cut by tensor and context ranks together: 16 heads do for 4 x 4, 4 key heads do not
+     * for 2 x 4 */
     {"toy-4l", 1, SETUP,
      MESH(DIM("tp", "2") ", {\"dim\": \"cp\", \"degree\": 4, \"variant\": \"ulysses\"}") SCHEDULE,
      DIAG_CODE_COUNT, ""},
@@ -226,7 +227,7 @@ START_TEST(all_faults_are_told)
 }
 END_TEST
 
-/* --- reading ------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *rest;
@@ -286,7 +287,7 @@ START_TEST(paths_in_files_are_not_followed)
 }
 END_TEST
 
-/* --- counts ------------------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 START_TEST(counts_follow_from_the_mesh)
 {
@@ -339,9 +340,10 @@ START_TEST(digests_tell_plans_apart)
 }
 END_TEST
 
-/* --- shipped examples --------------------------------------------------------------------------------- */
+/* --- shipped examples ------------------------------------------------------------------------- */
 
-/* What the judges say to each: the names that must be among the reasons; "" where it can be costed. */
+/* What the judges say to each: the names that must be among the reasons; "" where it can be
+ * costed. */
 static const struct {
     const char *name, *refused;
 } examples[] = {

@@ -37,7 +37,7 @@ static const char *dump(void)
     return text.bytes;
 }
 
-/* --- tables ------------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 START_TEST(tables_are_sound)
 {
@@ -126,7 +126,8 @@ START_TEST(all_fields_of_all_members_round_trip)
 }
 END_TEST
 
-/* docs/schemas/plan.schema.json lists the same kinds and keys: an editor that reads it knows all of them. */
+/* docs/schemas/plan.schema.json lists the same kinds and keys: an editor that reads it knows all of
+ * them. */
 static void expect_properties(struct json_value definitions, const struct policy *policy)
 {
     struct json_value definition =
@@ -156,7 +157,7 @@ START_TEST(schema_knows_every_field)
 }
 END_TEST
 
-/* --- texts -------------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 START_TEST(one_word_stands_for_a_list)
 {

@@ -3,7 +3,8 @@
 
 #include "tests/tap_main.h"
 
-/* 2 pipeline stages of 3 replicas of 4 tensor ranks: the groups of each dim, and of two together. */
+/* 2 pipeline stages of 3 replicas of 4 tensor ranks: the groups of each dim, and of two
+ * together. */
 static const struct {
     struct rank_group group;
     uint32_t base;

@@ -106,7 +106,8 @@ START_TEST(faults_are_told)
 }
 END_TEST
 
-/* Published bytes per parameter: Adam 8 of state and 30 of traffic, 18 in all with fp32 main gradients. */
+/* Published bytes per parameter: Adam 8 of state and 30 of traffic, 18 in all with fp32 main
+ * gradients. */
 START_TEST(optimizers_cost_what_is_published)
 {
     begin();

@@ -6,7 +6,7 @@
 #include "tests/tap_main.h"
 #include "tests/unit/transformer_shapes.h"
 
-/* --- kept bytes ------------------------------------------------------------------------------------- */
+/* --- kept bytes ------------------------------------------------------------------------------- */
 
 static const double batch = 3.0, seq = 128.0;
 
@@ -23,7 +23,8 @@ static double tensor_bytes(const struct model *model, const struct tensor *tenso
     return sum;
 }
 
-/* Each tensor that the backward of the part reads, once. selective: not those of the attention core. */
+/* Each tensor that the backward of the part reads, once. selective: not those of the attention
+ * core. */
 static double kept_bytes(const struct model *model, const char *name, enum attention_kind kind,
                          bool selective)
 {
@@ -44,7 +45,8 @@ static double kept_bytes(const struct model *model, const char *name, enum atten
     return sum;
 }
 
-/* 34 sbh + 5 a s^2 b (Korthikanti et al. 2022); flash attention keeps 4 a s b instead of the second term. */
+/* 34 sbh + 5 a s^2 b (Korthikanti et al. 2022); flash attention keeps 4 a s b instead of the second
+ * term. */
 START_TEST(gpt_layer_keeps_34_sbh)
 {
     const double h = gpt.hidden, a = gpt.heads, sbh = seq * batch * h;
@@ -69,7 +71,8 @@ START_TEST(gpt_layer_keeps_34_sbh)
 }
 END_TEST
 
-/* Norm inputs 4, linear inputs 4, Q 2, O 2, K and V 4, gate, up and product 6, log-sum-exp 4 per head. */
+/* Norm inputs 4, linear inputs 4, Q 2, O 2, K and V 4, gate, up and product 6, log-sum-exp 4 per
+ * head. */
 static double llama_attention_bytes(const struct transformer *t)
 {
     const double sb = seq * batch;
@@ -101,8 +104,9 @@ START_TEST(llama_layer_keeps_its_operands)
 }
 END_TEST
 
-/* Router scores 4 E, permuted rows 2 k h, gate, up and product 6 k f, expert outputs 2 k h, per token; the
- * router reads the normed stream, and so does a shared expert, whose own three tensors are 6 f. */
+/* Router scores 4 E, permuted rows 2 k h, gate, up and product 6 k f, expert outputs 2 k h, per
+ * token; the router reads the normed stream, and so does a shared expert, whose own three tensors
+ * are 6 f. */
 START_TEST(expert_layer_keeps_the_routed_rows)
 {
     static const uint32_t shared[] = {0, 704};
@@ -122,8 +126,8 @@ START_TEST(expert_layer_keeps_the_routed_rows)
 }
 END_TEST
 
-/* Token ids 8 and a mask 1 at the start; at the end the inputs of the norm and of the last matrix, and the
- * logits with their fp32 copy. */
+/* Token ids 8 and a mask 1 at the start; at the end the inputs of the norm and of the last matrix,
+ * and the logits with their fp32 copy. */
 START_TEST(ends_keep_ids_and_logits)
 {
     const double sb = seq * batch;
@@ -139,14 +143,15 @@ START_TEST(ends_keep_ids_and_logits)
 }
 END_TEST
 
-/* --- reductions ------------------------------------------------------------------------------------- */
+/* --- reductions ------------------------------------------------------------------------------- */
 
 static bool has(axis_set set, uint32_t axis)
 {
     return (set >> axis & 1u) != 0;
 }
 
-/* Does a cut of `axis` cut the tensor? Itself, or a grouping of it; read mirrored, no axis with a mirror does. */
+/* Does a cut of `axis` cut the tensor? Itself, or a grouping of it; read mirrored, no axis with a
+ * mirror does. */
 static bool is_cut(const struct model *model, axis_set axes, bool mirrored, uint32_t axis)
 {
     for (uint32_t i = 0; i < model->axis_count; i++) {
@@ -162,8 +167,8 @@ static bool is_cut(const struct model *model, axis_set axes, bool mirrored, uint
                                has(axes, model->axes[axis].image_of));
 }
 
-/* Axes of the op's domain that are summed over when it writes that tensor or its gradient, as their names.
- * Groupings have no say of their own. */
+/* Axes of the op's domain that are summed over when it writes that tensor or its gradient, as their
+ * names. Groupings have no say of their own. */
 static const char *contracted(const struct model *model, const struct op *op, uint32_t tensor,
                               bool mirrored)
 {
@@ -277,7 +282,7 @@ START_TEST(cut_heads_and_ffn_give_four_reductions)
 }
 END_TEST
 
-/* --- chain ------------------------------------------------------------------------------------------ */
+/* --- chain ------------------------------------------------------------------------------------ */
 
 static const char *chain_text(const struct model *model)
 {
