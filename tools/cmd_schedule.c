@@ -56,7 +56,10 @@ static const struct flag flags[] = {
      .help = "slots from a table instead of NAME: a row per stage, cells such as 0F0"},
     {.name = NULL},
 };
-static const struct flag *const flag_groups[] = {flags, NULL};
+static const struct flag_group flag_groups[] = {
+    {.title = "The schedule", .flags = flags},
+    {.title = NULL},
+};
 
 /* The answer, whoever judged. */
 struct answer {
@@ -353,6 +356,8 @@ static int run(struct command *command)
     return 0;
 }
 
+extern const struct command_kind command_schedule;
+
 const struct command_kind command_schedule = {
     .name = "schedule",
     .usage = "shardplan schedule NAME --stages P --microbatches M [--chunks V] [times]",
@@ -362,7 +367,7 @@ const struct command_kind command_schedule = {
               "slots. Transfers do not wait for links.\n\n"
               "  shardplan schedule 1f1b --stages 4 --microbatches 8 --forward-s 1 --backward-s 2\n"
               "  shardplan schedule interleaved --stages 4 --microbatches 8 --chunks 2 --json\n",
-    .flags = flag_groups,
+    .groups = flag_groups,
     .positional_min = 0,
     .positional_max = 1,
     .run = run,

@@ -1,0 +1,129 @@
+/* `shardplan check`: is a configuration legal? */
+#include "tools/plan_flags.h"
+#include "tools/report.h"
+
+extern const struct command_kind command_check;
+
+static bool read_file(struct command *command, const char *path, struct question *question, struct plan **out)
+{
+    struct plan_file file;
+    if (plan_flags_any(command)) {
+        return diag_push(command->diag, DIAG_C709, (struct diag_place){0}, "give one of the two",
+                         "flags of a configuration are given beside the saved plan '%s'", path);
+    }
+    if (!plan_read(path, command->arena, &file, command->diag)) {
+        return false;
+    }
+    const struct problem problem = {file.model, file.cluster, file.setup};
+    *out = file.plan;
+    return problem_flags_adopt(command, &problem, question);
+}
+
+static bool read_plan(struct command *command, struct question *question, struct plan **out)
+{
+    const char *path;
+    if (command->positional_count > 0) {
+        return read_file(command, command->positional[0], question, out);
+    }
+    if (command_has(command, "--plan")) {
+        return command_text(command, "--plan", &path) && read_file(command, path, question, out);
+    }
+    *out = ARENA_PUSH(command->arena, struct plan, 1);
+    return problem_flags_read(command, question) && plan_flags_read(command, &question->problem, *out);
+}
+
+static void push_faults(const struct diag *diag, const char *key, struct json_writer *out)
+{
+    json_push_key(out, key);
+    json_push_array(out);
+    for (uint32_t i = 0; i < diag->kept; i++) {
+        if (diag->entries[i].warning) {
+            continue;
+        }
+        json_push_object(out);
+        json_push_key_string(out, "code", diag_code_name(diag->entries[i].code));
+        json_push_key_string(out, "message", diag->entries[i].message);
+        json_push_key_string(out, "hint", diag->entries[i].hint);
+        json_pop_object(out);
+    }
+    json_pop_array(out);
+}
+
+static void dump_json(struct command *command, const struct problem *problem, const struct diag *broken,
+                      const struct diag *uncosted)
+{
+    struct json_writer out;
+    json_writer_init(&out, &command->out, false);
+    json_push_object(&out);
+    report_push_head(command, problem, &out);
+    json_push_key_bool(&out, "legal", broken->count == 0);
+    push_faults(broken, "errors", &out);
+    json_push_key_bool(&out, "costed", broken->count == 0 && uncosted->count == 0);
+    push_faults(uncosted, "not_costed", &out);
+    json_pop_object(&out);
+    text_push(&command->out, "\n");
+}
+
+static void dump_people(struct command *command, const struct question *question, const struct diag *broken,
+                        const struct diag *uncosted)
+{
+    struct text *out = &command->out;
+    if (broken->count > 0) {
+        text_push(out, "Not legal: %u rule%s broken.\n", broken->count, broken->count == 1 ? " is" : "s are");
+        return;
+    }
+    text_push(out, "Legal for %s on %s with runtime %s.\n", question->model.name, question->cluster.name,
+              question->runtime.name);
+    for (uint32_t i = 0; i < uncosted->kept; i++) {
+        text_push(out, "%s  %s\n", i == 0 ? "But its time and memory cannot be told yet:\n" : "",
+                  uncosted->entries[i].message);
+    }
+}
+
+static int run(struct command *command)
+{
+    struct question question;
+    struct plan *plan;
+    struct diag uncosted;
+    if (!read_plan(command, &question, &plan)) {
+        return command_fail(command);
+    }
+    diag_init(&uncosted, command->arena);
+    const bool legal = plan_check(&question.problem, plan, command->diag);
+    if (legal) {
+        plan_check_costed(&question.problem, plan, &uncosted);
+    }
+    if (command->json) {
+        dump_json(command, &question.problem, command->diag, &uncosted);
+    } else {
+        dump_people(command, &question, command->diag, &uncosted);
+    }
+    return legal ? 0 : 1;
+}
+
+static const struct flag file_flags[] = {
+    {.name = "--plan", .kind = FLAG_TEXT, .value = "FILE", .help = "a saved plan, instead of all the flags below"},
+    {.name = NULL},
+};
+
+static const struct flag_group groups[] = {
+    {.title = "A saved plan", .flags = file_flags},
+    {.title = "What is trained, on what", .build = problem_flags_build},
+    {.title = "How the work is split", .build = plan_flags_build_given},
+    {.title = NULL},
+};
+
+const struct command_kind command_check = {
+    .name = "check",
+    .usage = "shardplan check (PLAN | --model M --cluster C --global-batch-size N --seq-length N [...])",
+    .summary = "is a configuration legal, and if not, which rules does it break",
+    .lesson = "Says whether a model, a cluster and a runtime accept a configuration: divisibility, products of\n"
+              "degrees, shapes that schedules run, what the runtime refuses. Nothing is computed or searched.\n"
+              "Exit status 1 when a rule is broken; each is named with what would be right.\n\n"
+              "  shardplan check --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 \\\n"
+              "      --seq-length 8192 --tp 16 --pp 4 --runtime megatron\n",
+    .groups = groups,
+    .positional_min = 0,
+    .positional_max = 1,
+    .run = run,
+};

@@ -1,0 +1,101 @@
+/* `shardplan estimate`: time and memory of one configuration. */
+#include "tools/plan_flags.h"
+#include "tools/report.h"
+#include "tools/simulated.h"
+
+extern const struct command_kind command_estimate;
+
+static bool read_plan(struct command *command, struct question *question, struct plan **out)
+{
+    *out = ARENA_PUSH(command->arena, struct plan, 1);
+    if (command->positional_count == 0) {
+        return problem_flags_read(command, question) && plan_flags_read(command, &question->problem, *out);
+    }
+    struct plan_file file;
+    if (plan_flags_any(command)) {
+        return diag_push(command->diag, DIAG_C709, (struct diag_place){0}, "give one of the two",
+                         "flags of a configuration are given beside the saved plan '%s'", command->positional[0]);
+    }
+    if (!plan_read(command->positional[0], command->arena, &file, command->diag)) {
+        return false;
+    }
+    const struct problem problem = {file.model, file.cluster, file.setup};
+    *out = file.plan;
+    return problem_flags_adopt(command, &problem, question);
+}
+
+static void dump_json(struct command *command, const struct question *question, const struct verdict *verdict,
+                      double wall_s)
+{
+    struct json_writer out;
+    json_writer_init(&out, &command->out, false);
+    json_push_object(&out);
+    report_push_head(command, &question->problem, &out);
+    report_push_verdict(command, question, verdict, &out);
+    if (command->timing) {
+        json_push_key_double(&out, "wall_s", wall_s);
+    }
+    json_pop_object(&out);
+    text_push(&command->out, "\n");
+}
+
+static void dump_next(struct command *command, const struct verdict *verdict)
+{
+    if (verdict->estimate.fits) {
+        text_push(&command->out, "\nNext: the same flags with `shardplan plan` search for something better.\n");
+        return;
+    }
+    text_push(&command->out, "\nNext: `shardplan plan` with the model, the cluster, the batch searches for what fits.\n");
+}
+
+static void dump_people(struct command *command, const struct question *question, const struct verdict *verdict)
+{
+    report_dump_question(command, question);
+    report_dump_verdict(command, question, verdict);
+    report_dump_provenance(command, verdict);
+    dump_next(command, verdict);
+}
+
+static int run(struct command *command)
+{
+    struct question question;
+    struct plan *plan;
+    struct verdict verdict;
+    if (!read_plan(command, &question, &plan) || !plan_check(&question.problem, plan, command->diag) ||
+        !plan_check_costed(&question.problem, plan, command->diag)) {
+        return command_fail(command);
+    }
+    const double start_s = command_now_s();
+    report_judge(command, &question, plan, &verdict);
+    if (!simulated_judge(command, &question, &verdict)) {
+        return command_fail(command);
+    }
+    if (command->json) {
+        dump_json(command, &question, &verdict, command_now_s() - start_s);
+    } else {
+        dump_people(command, &question, &verdict);
+    }
+    return 0;
+}
+
+static const struct flag_group groups[] = {
+    {.title = "What is trained, on what", .build = problem_flags_build},
+    {.title = "How the work is split", .build = plan_flags_build_given},
+    {.title = NULL},
+};
+
+const struct command_kind command_estimate = {
+    .name = "estimate",
+    .usage = "shardplan estimate (PLAN | --model M --cluster C --global-batch-size N --seq-length N [...])",
+    .summary = "how long a step of one given configuration takes, how much memory it needs",
+    .lesson = "Answers for one configuration, given by flags or as a saved plan: seconds per step, where they\n"
+              "go, memory of each pipeline stage, whether it fits. Layers are spread over the stages as\n"
+              "evenly in time as memory allows.\n\n"
+              "  shardplan estimate --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 \\\n"
+              "      --seq-length 8192 --tp 8 --pp 4 --zero 1\n"
+              "  shardplan estimate plan.json\n",
+    .groups = groups,
+    .positional_min = 0,
+    .positional_max = 1,
+    .run = run,
+};

@@ -1,0 +1,73 @@
+/* `shardplan export`: a saved plan in the words of a runtime. */
+#include "exports/exporter.h"
+#include "tools/report.h"
+
+extern const struct command_kind command_export;
+
+static bool find_exporter(struct command *command, const struct exporter **out)
+{
+    const char *name;
+    if (!command_text(command, "--to", &name)) {
+        return false;
+    }
+    *out = exporter_find(name);
+    if (*out != NULL) {
+        return true;
+    }
+    const char *near = text_find_nearest(name, exporter_names(), exporter_table_count);
+    return diag_push(command->diag, DIAG_C704, (struct diag_place){0},
+                     near == NULL ? "`shardplan list exporters` names them"
+                                  : text_build(command->arena, "did you mean '%s'?", near),
+                     "--to is '%s': nothing is exported to that", name);
+}
+
+static int run(struct command *command)
+{
+    struct plan_file file;
+    const struct exporter *exporter;
+    struct text text;
+    const char *path;
+    text_init(&text, command->arena);
+    if (!find_exporter(command, &exporter) ||
+        !plan_read(command->positional[0], command->arena, &file, command->diag)) {
+        return command_fail(command);
+    }
+    const struct problem problem = {file.model, file.cluster, file.setup};
+    if (!exporter_write(exporter, &problem, file.plan, command_has(command, "--script"), &text, command->diag)) {
+        return command_fail(command);
+    }
+    if (!command_has(command, "-o")) {
+        text_push_bytes(&command->out, text.bytes, text.length);
+        return 0;
+    }
+    return command_text(command, "-o", &path) && command_write(command, path, &text) ? 0 : command_fail(command);
+}
+
+static const struct flag flags[] = {
+    {.name = "--to",
+     .kind = FLAG_TEXT,
+     .value = "TARGET",
+     .help = "what to write for (shardplan list exporters)"},
+    {.name = "--script", .kind = FLAG_SWITCH, .help = "write a launch script, where the target has one"},
+    {.name = "-o", .kind = FLAG_TEXT, .value = "FILE", .help = "write to this file", .absent = "standard output"},
+    {.name = NULL},
+};
+
+static const struct flag_group groups[] = {
+    {.title = "The export", .flags = flags},
+    {.title = NULL},
+};
+
+const struct command_kind command_export = {
+    .name = "export",
+    .usage = "shardplan export PLAN --to TARGET [--script] [-o FILE]",
+    .summary = "a saved plan as arguments, a launch script, a map of ranks",
+    .lesson = "Writes a saved plan as its target reads it. What the target cannot express is refused with the\n"
+              "reason, thing by thing; nothing is left out in silence.\n\n"
+              "  shardplan export plan.json --to megatron\n"
+              "  shardplan export plan.json --to megatron --script -o train.sh\n",
+    .groups = groups,
+    .positional_min = 1,
+    .positional_max = 1,
+    .run = run,
+};

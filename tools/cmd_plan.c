@@ -1,0 +1,230 @@
+/* `shardplan plan`: the best plan, with a certificate. */
+#include "tools/explain.h"
+#include "tools/plan_flags.h"
+#include "tools/report.h"
+#include "tools/shortage.h"
+#include "tools/simulated.h"
+
+#define TOP_MAX 1000u
+
+extern const struct command_kind command_plan;
+
+/* A search with what is said about its best plans. */
+struct answer {
+    struct planner_options options;
+    struct planner_result result;
+    struct verdict *verdicts;   /* per plan of the result */
+    double search_s;
+};
+
+static bool read_options(struct command *command, struct planner_options *out)
+{
+    uint64_t top = 1, budget = 0;
+    bool good = plan_flags_read_pins(command, &out->pins);
+    good = command_count(command, "--top", &top) && good;
+    good = command_count(command, "--budget", &budget) && good;
+    out->top = (uint32_t)top;
+    out->budget = budget;
+    out->no_prune = command_has(command, "--no-prune");
+    return good;
+}
+
+static bool judge_all(struct command *command, const struct question *question, struct answer *answer)
+{
+    const uint32_t count = answer->result.count;
+    answer->verdicts = ARENA_PUSH(command->arena, struct verdict, count);
+    for (uint32_t i = 0; i < count; i++) {
+        report_judge(command, question, answer->result.plans[i].plan, &answer->verdicts[i]);
+        if (!simulated_judge(command, question, &answer->verdicts[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool save(struct command *command, const struct question *question, const struct plan *plan)
+{
+    const char *path;
+    struct text text;
+    struct json_writer writer;
+    if (!command_has(command, "-o")) {
+        return true;
+    }
+    text_init(&text, command->arena);
+    json_writer_init(&writer, &text, false);
+    plan_dump(&question->problem, plan, true, &writer);
+    text_push(&text, "\n");
+    return command_text(command, "-o", &path) && command_write(command, path, &text);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------- */
+
+static void push_alternatives(struct command *command, const struct question *question, const struct answer *answer,
+                              struct json_writer *out)
+{
+    json_push_key(out, "alternatives");
+    json_push_array(out);
+    for (uint32_t i = 1; i < answer->result.count; i++) {
+        json_push_object(out);
+        report_push_verdict(command, question, &answer->verdicts[i], out);
+        json_pop_object(out);
+    }
+    json_pop_array(out);
+}
+
+static void push_answer(struct command *command, const struct question *question, const struct answer *answer,
+                        struct json_writer *out)
+{
+    if (answer->result.count == 0) {
+        json_push_key(out, "plan");
+        json_push_null(out);
+        shortage_push(command, question, &answer->options, &answer->result, out);
+    } else {
+        report_push_verdict(command, question, &answer->verdicts[0], out);
+    }
+    report_push_certificate(&answer->result.certificate, out);
+    push_alternatives(command, question, answer, out);
+    if (answer->result.count > 0 && command_has(command, "--explain")) {
+        explain_push(command, question, &answer->options, &answer->result.plans[0], out);
+    }
+}
+
+static void dump_json(struct command *command, const struct question *question, const struct answer *answer)
+{
+    struct json_writer out;
+    json_writer_init(&out, &command->out, false);
+    json_push_object(&out);
+    report_push_head(command, &question->problem, &out);
+    push_answer(command, question, answer, &out);
+    if (command->timing) {
+        json_push_key_double(&out, "search_s", answer->search_s);
+    }
+    json_pop_object(&out);
+    text_push(&command->out, "\n");
+}
+
+/* --- people ----------------------------------------------------------------------------------------------------- */
+
+static void dump_alternatives(struct command *command, const struct answer *answer)
+{
+    const struct planner_result *result = &answer->result;
+    if (result->count < 2) {
+        return;
+    }
+    text_push(&command->out, "\nThe next best:\n");
+    for (uint32_t i = 1; i < result->count; i++) {
+        struct text flags;
+        text_init(&flags, command->arena);
+        plan_flags_dump(result->plans[i].plan, command->arena, &flags);
+        text_push(&command->out, "  %s (%+.2f %%)  %s\n",
+                  report_seconds(command->arena, result->plans[i].estimate.step_s),
+                  100.0 * (result->plans[i].estimate.step_s / result->plans[0].estimate.step_s - 1.0), flags.bytes);
+    }
+}
+
+static void dump_next(struct command *command)
+{
+    const char *path;
+    if (command_has(command, "-o") && command_text(command, "-o", &path)) {
+        text_push(&command->out,
+                  "\nThe plan is in %s. Next:\n  shardplan simulate %s\n  shardplan export %s --to megatron\n", path,
+                  path, path);
+    } else {
+        text_push(&command->out, "\nNext: -o plan.json saves the plan for `simulate` and `export`; --explain prices\n"
+                                 "what was not chosen; --top 5 shows the runners-up.\n");
+    }
+}
+
+static void dump_people(struct command *command, const struct question *question, const struct answer *answer)
+{
+    const struct planner_result *result = &answer->result;
+    report_dump_question(command, question);
+    if (result->count == 0) {
+        shortage_dump(command, question, &answer->options, result);
+        return;
+    }
+    report_dump_verdict(command, question, &answer->verdicts[0]);
+    report_dump_certificate(command, &result->certificate, result->plans[0].estimate.step_s);
+    dump_alternatives(command, answer);
+    if (command_has(command, "--explain")) {
+        explain_dump(command, question, &answer->options, &result->plans[0]);
+    }
+    if (command->timing) {
+        text_push(&command->out, "\nThe search took %s.\n", report_seconds(command->arena, answer->search_s));
+    }
+    dump_next(command);
+}
+
+static int run(struct command *command)
+{
+    struct question question;
+    struct answer answer = {.verdicts = NULL};
+    if (!problem_flags_read(command, &question) || !read_options(command, &answer.options)) {
+        return command_fail(command);
+    }
+    const double start_s = command_now_s();
+    if (!planner_search(&question.problem, &question.estimator, &answer.options, command->arena, &answer.result,
+                        command->diag)) {
+        return command_fail(command);
+    }
+    answer.search_s = command_now_s() - start_s;
+    if (!judge_all(command, &question, &answer) ||
+        (answer.result.count > 0 && !save(command, &question, answer.result.plans[0].plan))) {
+        return command_fail(command);
+    }
+    if (command->json) {
+        dump_json(command, &question, &answer);
+    } else {
+        dump_people(command, &question, &answer);
+    }
+    return answer.result.count > 0 ? 0 : 1;
+}
+
+static const struct flag answer_flags[] = {
+    {.name = "--top",
+     .kind = FLAG_COUNT,
+     .value = "K",
+     .help = "print the K best plans",
+     .fallback = "1",
+     .min = 1,
+     .max = TOP_MAX},
+    {.name = "-o", .kind = FLAG_TEXT, .value = "FILE", .help = "save the best plan with all that it was made for"},
+    {.name = "--explain",
+     .kind = FLAG_SWITCH,
+     .help = "search again with each choice of the best plan forced to its neighbours, and print those times"},
+    {.name = "--no-prune",
+     .kind = FLAG_SWITCH,
+     .help = "compute every plan in full; slow, same winner: a check of the bounds"},
+    {.name = "--budget",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "stop after computing N plans and state the gap that is left",
+     .fallback = "0",
+     .absent = "no limit"},
+    {.name = NULL},
+};
+
+static const struct flag_group groups[] = {
+    {.title = "What is trained, on what", .build = problem_flags_build},
+    {.title = "What is fixed; the rest is searched", .build = plan_flags_build_searched},
+    {.title = "The answer", .flags = answer_flags},
+    {.title = NULL},
+};
+
+const struct command_kind command_plan = {
+    .name = "plan",
+    .usage = "shardplan plan --model M --cluster C --global-batch-size N --seq-length N [...]",
+    .summary = "the fastest way to split a training step over a cluster, with a proof",
+    .lesson = "Finds the configuration with the shortest step that fits in memory: degrees of all kinds of\n"
+              "parallelism, micro-batch, schedule, sharding, recomputation, layers per stage. Every legal\n"
+              "plan is either computed or ruled out by a bound, so the answer comes with a certificate.\n"
+              "Exit status 1 when nothing fits; then it says what is over and which cluster would do.\n\n"
+              "  shardplan plan --model llama-3.1-8b --cluster dgx-h100:2 --global-batch-size 128 \\\n"
+              "      --seq-length 4096 -o plan.json\n"
+              "  shardplan plan --model llama-3.1-405b --cluster dgx-h100:64 --global-batch-size 1024 \\\n"
+              "      --seq-length 8192 --tp 8 --runtime megatron --explain\n",
+    .groups = groups,
+    .positional_min = 0,
+    .positional_max = 0,
+    .run = run,
+};

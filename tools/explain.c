@@ -1,0 +1,247 @@
+/* Each choice of the best plan is forced to its neighbours, everything else searched again. */
+#include "tools/explain.h"
+
+#include <string.h>
+
+#include "base/table.h"
+#include "tools/plan_flags.h"
+
+#define FORCED_MAX 96u
+
+/* One search with something forced. */
+struct forced {
+    const char *change;             /* "--tp 4" */
+    struct planner_pins pins;
+    bool found;
+    double step_s;
+    const char *flags;              /* of the best plan then */
+    const char *why;                /* there is none */
+};
+
+struct explanation {
+    struct command *command;
+    const struct question *question;
+    const struct planner_options *options;
+    const struct ranked_plan *best;
+    struct forced *rows;
+    uint32_t count;
+};
+
+static const char *why_none(const struct explanation *explanation, const struct planner_result *result)
+{
+    struct arena *arena = explanation->command->arena;
+    if (result->least_over.plan == NULL) {
+        return "nothing fits in memory";
+    }
+    const struct estimate *estimate = &result->least_over.estimate;
+    const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
+    return text_build(arena, "does not fit: at best %s over on stage %u",
+                      report_bytes(arena, stage->peak_bytes - stage->capacity_bytes), estimate->fullest_stage);
+}
+
+static void search(struct explanation *explanation, struct forced *forced)
+{
+    struct arena *arena = explanation->command->arena;
+    struct planner_options options = *explanation->options;
+    struct planner_result result;
+    struct diag diag;
+    diag_init(&diag, arena);
+    options.pins = forced->pins;
+    options.top = 1;
+    options.no_prune = false;
+    if (!planner_search(&explanation->question->problem, &explanation->question->estimator, &options, arena, &result,
+                        &diag)) {
+        forced->why = "no legal plan";
+    } else if (result.count == 0) {
+        forced->why = why_none(explanation, &result);
+    } else {
+        struct text flags;
+        text_init(&flags, arena);
+        plan_flags_dump(result.plans[0].plan, arena, &flags);
+        forced->found = true;
+        forced->step_s = result.plans[0].estimate.step_s;
+        forced->flags = flags.bytes;
+    }
+}
+
+static struct forced *push(struct explanation *explanation, const char *change)
+{
+    if (explanation->count == FORCED_MAX) {
+        return NULL;
+    }
+    struct forced *forced = &explanation->rows[explanation->count++];
+    forced->change = change;
+    forced->pins = explanation->options->pins;
+    return forced;
+}
+
+static void force_degree(struct explanation *explanation, uint32_t dim, uint32_t degree, const char *change)
+{
+    struct forced *forced = push(explanation, change);
+    if (forced != NULL) {
+        forced->pins.degrees[dim] = degree;
+        search(explanation, forced);
+    }
+}
+
+/* Half, double the degree; the other way of a switch. Dims that a flag fixed stay. */
+static void force_dim(struct explanation *explanation, uint32_t index, const struct plan_words *words)
+{
+    struct arena *arena = explanation->command->arena;
+    const struct dim *dim = dim_table[index];
+    const uint32_t degree = words->degrees[index];
+    if (explanation->options->pins.degrees[index] != PIN_SEARCH) {
+        return;
+    }
+    if (dim->on_or_off) {
+        force_degree(explanation, index, degree > 1 ? 1 : PIN_ON,
+                     text_build(arena, "%s %s", dim->flag, degree > 1 ? "off" : "on"));
+        return;
+    }
+    if (degree % 2 == 0) {
+        force_degree(explanation, index, degree / 2, text_build(arena, "%s %u", dim->flag, degree / 2));
+    }
+    force_degree(explanation, index, 2 * degree, text_build(arena, "%s %u", dim->flag, 2 * degree));
+}
+
+static void force_variants(struct explanation *explanation, uint32_t index, const struct plan_words *words)
+{
+    const struct dim *dim = dim_table[index];
+    for (uint32_t variant = 0; words->degrees[index] > 1 && variant < dim->variant_count; variant++) {
+        if (explanation->options->pins.variants[index] != PIN_ANY || variant == words->variants[index]) {
+            continue;
+        }
+        struct forced *forced = push(explanation, text_build(explanation->command->arena, "%s-type %s", dim->flag,
+                                                             dim->variants[variant].name));
+        if (forced != NULL) {
+            forced->pins.variants[index] = variant;
+            forced->pins.degrees[index] = words->degrees[index];
+            search(explanation, forced);
+        }
+    }
+}
+
+static void force_micro_batch(struct explanation *explanation)
+{
+    struct arena *arena = explanation->command->arena;
+    const uint32_t micro_batch = explanation->best->plan->schedule.micro_batch;
+    const uint32_t others[2] = {micro_batch % 2 == 0 ? micro_batch / 2 : 0, 2 * micro_batch};
+    for (uint32_t i = 0; i < 2 && explanation->options->pins.micro_batch == 0; i++) {
+        struct forced *forced =
+            others[i] == 0 ? NULL : push(explanation, text_build(arena, "--micro-batch-size %u", others[i]));
+        if (forced != NULL) {
+            forced->pins.micro_batch = others[i];
+            search(explanation, forced);
+        }
+    }
+}
+
+static void force_schedule(struct explanation *explanation)
+{
+    const struct planner_pins *pins = &explanation->options->pins;
+    const struct plan *best = explanation->best->plan;
+    for (uint32_t i = 0; i < schedule_table_count && pins->schedule == NULL; i++) {
+        if (schedule_table[i] == best->schedule.schedule || plan_count_stages(best) == 1) {
+            continue;
+        }
+        struct forced *forced = push(
+            explanation, text_build(explanation->command->arena, "--schedule %s", schedule_table[i]->name));
+        if (forced != NULL) {
+            forced->pins.schedule = schedule_table[i];
+            search(explanation, forced);
+        }
+    }
+}
+
+/* Uses of a policy: without it, or its own choices by number. */
+static void force_policy(struct explanation *explanation, const char *policy, uint32_t choice, const char *change)
+{
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        if (strcmp(policy_table[i]->name, policy) != 0 || explanation->options->pins.policy_pinned[i] ||
+            explanation->options->pins.policy_choices[i] > 0) {
+            continue;
+        }
+        struct forced *forced = push(explanation, change);
+        if (forced != NULL) {
+            forced->pins.policy_pinned[i] = choice == 0;
+            forced->pins.policy_choices[i] = choice;
+            search(explanation, forced);
+        }
+    }
+}
+
+static void force_policies(struct explanation *explanation, const struct plan_words *words)
+{
+    struct arena *arena = explanation->command->arena;
+    for (uint32_t level = 0; level < 4; level++) {
+        if (level != words->zero) {
+            force_policy(explanation, "shard", level, text_build(arena, "--zero %u", level));
+        }
+    }
+    if (strcmp(words->recompute, "none") != 0) {
+        force_policy(explanation, "keep", 0, "--recompute none");
+    }
+    if (strcmp(words->recompute, "selective") != 0) {
+        force_policy(explanation, "keep", 1, "--recompute selective");
+    }
+}
+
+static void explain(struct explanation *explanation)
+{
+    struct plan_words words;
+    explanation->rows = ARENA_PUSH(explanation->command->arena, struct forced, FORCED_MAX);
+    plan_flags_describe(explanation->best->plan, explanation->command->arena, &words);
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        force_dim(explanation, i, &words);
+        force_variants(explanation, i, &words);
+    }
+    force_micro_batch(explanation);
+    force_schedule(explanation);
+    force_policies(explanation, &words);
+}
+
+void explain_push(struct command *command, const struct question *question, const struct planner_options *options,
+                  const struct ranked_plan *best, struct json_writer *out)
+{
+    struct explanation explanation = {.command = command, .question = question, .options = options, .best = best};
+    explain(&explanation);
+    json_push_key(out, "explain");
+    json_push_array(out);
+    for (uint32_t i = 0; i < explanation.count; i++) {
+        const struct forced *forced = &explanation.rows[i];
+        json_push_object(out);
+        json_push_key_string(out, "change", forced->change);
+        json_push_key(out, "step_s");
+        if (forced->found) {
+            json_push_double(out, forced->step_s);
+        } else {
+            json_push_null(out);
+        }
+        json_push_key_string(out, "flags", forced->flags);
+        json_push_key_string(out, "reason", forced->why);
+        json_pop_object(out);
+    }
+    json_pop_array(out);
+}
+
+void explain_dump(struct command *command, const struct question *question, const struct planner_options *options,
+                  const struct ranked_plan *best)
+{
+    static const char *const headings[] = {"forced", ">time", ">slower by", "why none", NULL};
+    struct explanation explanation = {.command = command, .question = question, .options = options, .best = best};
+    struct table table;
+    explain(&explanation);
+    table_init(&table, command->arena, headings);
+    for (uint32_t i = 0; i < explanation.count; i++) {
+        const struct forced *forced = &explanation.rows[i];
+        table_push(&table, "%s", forced->change);
+        table_push(&table, "%s", forced->found ? report_seconds(command->arena, forced->step_s) : "-");
+        table_push(&table, "%s",
+                   forced->found ? text_build(command->arena, "%.2f %%",
+                                              100.0 * (forced->step_s / best->estimate.step_s - 1.0))
+                                 : "-");
+        table_push(&table, "%s", forced->found ? "" : forced->why);
+    }
+    text_push(&command->out, "\nOne choice forced to a neighbour, all the others searched again:\n\n");
+    table_dump(&table, &command->out);
+}

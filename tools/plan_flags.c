@@ -1,0 +1,413 @@
+/* Configuration flags are made from the table of dimensions. */
+#include "tools/plan_flags.h"
+
+#include <string.h>
+
+#define ZERO_POLICY "shard"
+#define KEEP_POLICY "keep"
+
+static const struct diag_place nowhere = {0};
+
+static const char *const zero_levels[] = {"0", "1", "2", "3", NULL};
+static const char *const rank_orders[] = {"default", "search", NULL};
+
+static const struct flag other_flags[] = {
+    {.name = "--micro-batch-size",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "sequences that one data-parallel rank computes at once",
+     .absent = "1",
+     .min = 1,
+     .max = UINT32_MAX - 1},
+    {.name = "--vpp",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "model chunks per pipeline stage (virtual pipeline)",
+     .absent = "1",
+     .min = 1,
+     .max = 65536},
+    {.name = "--schedule",
+     .kind = FLAG_CHOICE,
+     .value = "NAME",
+     .help = "pipeline schedule (shardplan list schedules)",
+     .absent = "1f1b; interleaved where --vpp is above 1"},
+    {.name = "--zero",
+     .kind = FLAG_CHOICE,
+     .help = "states sharded over data-parallel ranks: 1 optimizer (Megatron's distributed optimizer), "
+             "2 and gradients, 3 and parameters (FSDP)",
+     .choices = zero_levels,
+     .absent = "0"},
+    {.name = "--recompute",
+     .kind = FLAG_TEXT,
+     .value = "none|selective|full[:N]",
+     .help = "activations made again in the backward pass: none, attention cores, whole layers "
+             "(N: the first N of each chunk)",
+     .absent = "none"},
+    {.name = "--rank-order",
+     .kind = FLAG_CHOICE,
+     .help = "which dimension's ranks sit closest together: the usual order (tp, cp, dp, pp), or tried out",
+     .choices = rank_orders,
+     .absent = "default"},
+    {.name = NULL},
+};
+
+#define OTHER_COUNT (sizeof other_flags / sizeof other_flags[0])
+
+/* --- the flags ------------------------------------------------------------------------------------------------ */
+
+static const char *type_flag(const struct dim *dim, struct arena *arena)
+{
+    return text_build(arena, "%s-type", dim->flag);
+}
+
+static struct flag dim_flag(const struct dim *dim, bool searched)
+{
+    struct flag flag = {.name = dim->flag, .help = dim->summary, .searchable = searched};
+    flag.kind = dim->on_or_off ? FLAG_TOGGLE : FLAG_COUNT;
+    flag.value = dim->on_or_off ? NULL : searched ? "N|search" : "N";
+    flag.min = 1;
+    flag.max = UINT32_MAX - 1;
+    flag.absent = searched ? "searched" : dim->on_or_off ? "off" : strcmp(dim->name, "dp") == 0 ? "all devices left" : "1";
+    return flag;
+}
+
+static const char *const *variant_names(const struct dim *dim, struct arena *arena)
+{
+    const char **names = ARENA_PUSH(arena, const char *, dim->variant_count + 1);
+    for (uint32_t i = 0; i < dim->variant_count; i++) {
+        names[i] = dim->variants[i].name;
+    }
+    return names;
+}
+
+static struct flag variant_flag(const struct dim *dim, bool searched, struct arena *arena)
+{
+    return (struct flag){.name = type_flag(dim, arena),
+                         .kind = FLAG_CHOICE,
+                         .help = text_build(arena, "how %s is done", dim->name),
+                         .choices = variant_names(dim, arena),
+                         .searchable = searched,
+                         .absent = searched ? "searched" : dim->variants[0].name};
+}
+
+static const struct flag *build(struct arena *arena, bool searched)
+{
+    struct flag *flags = ARENA_PUSH(arena, struct flag, 2 * dim_table_count + OTHER_COUNT);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        flags[count++] = dim_flag(dim_table[i], searched);
+        if (dim_table[i]->variant_count > 1) {
+            flags[count++] = variant_flag(dim_table[i], searched, arena);
+        }
+    }
+    for (uint32_t i = 0; i < OTHER_COUNT; i++, count++) {
+        flags[count] = other_flags[i];
+        if (flags[count].name == NULL) {
+            continue;
+        }
+        const bool orders = flags[count].choices == rank_orders;
+        flags[count].searchable = searched && !orders;
+        flags[count].absent = searched ? (orders ? "search" : "searched") : flags[count].absent;
+        if (flags[count].kind == FLAG_CHOICE && flags[count].choices == NULL) {
+            flags[count].choices = schedule_names();
+        }
+    }
+    return flags;
+}
+
+const struct flag *plan_flags_build_given(struct arena *arena)
+{
+    return build(arena, false);
+}
+
+const struct flag *plan_flags_build_searched(struct arena *arena)
+{
+    return build(arena, true);
+}
+
+bool plan_flags_any(const struct command *command)
+{
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        if (command_has(command, dim_table[i]->flag) || command_has(command, type_flag(dim_table[i], command->arena))) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; other_flags[i].name != NULL; i++) {
+        if (command_has(command, other_flags[i].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- values --------------------------------------------------------------------------------------------------- */
+
+/* Given as a value, not as "search". */
+static bool is_pinned(const struct command *command, const char *flag)
+{
+    return command_has(command, flag) && !command_searches(command, flag);
+}
+
+static bool read_u32(struct command *command, const char *flag, uint32_t *out)
+{
+    uint64_t value;
+    if (!is_pinned(command, flag)) {
+        return true;
+    }
+    if (!command_count(command, flag, &value)) {
+        return false;
+    }
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool read_variant(struct command *command, const struct dim *dim, uint32_t *out)
+{
+    const char *flag = type_flag(dim, command->arena);
+    return dim->variant_count <= 1 || !is_pinned(command, flag) || command_choice(command, flag, out);
+}
+
+static bool read_dim(struct command *command, const struct dim *dim, uint32_t *degree, uint32_t *variant)
+{
+    bool on = false, good = true;
+    if (!dim->on_or_off) {
+        good = read_u32(command, dim->flag, degree);
+    } else if (is_pinned(command, dim->flag)) {
+        good = command_toggle(command, dim->flag, &on);
+        *degree = on ? PIN_ON : 1;
+    }
+    return read_variant(command, dim, variant) && good;
+}
+
+static bool read_schedule(struct command *command, const struct schedule **out)
+{
+    uint32_t index;
+    if (!is_pinned(command, "--schedule")) {
+        return true;
+    }
+    if (!command_choice(command, "--schedule", &index)) {
+        return false;
+    }
+    *out = schedule_table[index];
+    return true;
+}
+
+static void set_word(struct policy_use *use, const char *key, const char *word)
+{
+    for (uint32_t i = 0; i < use->kind->field_count; i++) {
+        const struct policy_field *field = &use->kind->fields[i];
+        if (strcmp(field->key, key) != 0) {
+            continue;
+        }
+        for (uint32_t c = 0; field->choices[c] != NULL; c++) {
+            if (strcmp(field->choices[c], word) == 0) {
+                use->values[i] = (struct policy_value){.present = true, .word = c};
+            }
+        }
+    }
+}
+
+static struct policy_value *value_of(struct policy_use *use, const char *key)
+{
+    for (uint32_t i = 0; i < use->kind->field_count; i++) {
+        if (strcmp(use->kind->fields[i].key, key) == 0) {
+            return &use->values[i];
+        }
+    }
+    BUG("policy '%s' has no field '%s'", use->kind->name, key);
+}
+
+static bool read_layers(const char *text, uint64_t *out)
+{
+    *out = 0;
+    for (uint32_t i = 0; text[i] != '\0'; i++) {
+        if (text[i] < '0' || text[i] > '9' || i > 8) {
+            return false;
+        }
+        *out = 10 * *out + (uint64_t)(text[i] - '0');
+    }
+    return *out > 0;
+}
+
+/* uses 0 for "none", else 1. */
+static bool read_recompute(struct command *command, struct policy_use *out, uint32_t *uses)
+{
+    const char *word = "none";
+    uint64_t layers = 0;
+    *uses = 0;
+    if (command_has(command, "--recompute") && !command_text(command, "--recompute", &word)) {
+        return false;
+    }
+    const bool counted = strncmp(word, "full:", 5) == 0;
+    const bool full = counted || strcmp(word, "full") == 0;
+    if (strcmp(word, "none") == 0) {
+        return true;
+    }
+    if ((counted && !read_layers(word + 5, &layers)) || (!full && strcmp(word, "selective") != 0)) {
+        return diag_push(command->diag, DIAG_C704, nowhere, NULL,
+                         "--recompute is '%s': it must be none, selective, full, or full:N with N layers", word);
+    }
+    memset(out, 0, sizeof *out);
+    out->kind = policy_find(KEEP_POLICY);
+    set_word(out, "what", "recompute");
+    set_word(out, "granularity", full ? "full" : "selective");
+    if (counted) {
+        *value_of(out, "layers") = (struct policy_value){.present = true, .count = layers};
+    }
+    *uses = 1;
+    return true;
+}
+
+static uint32_t policy_index(const char *name)
+{
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        if (strcmp(policy_table[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    BUG("there is no policy '%s'", name);
+}
+
+/* --- a search ------------------------------------------------------------------------------------------------- */
+
+static bool read_policies(struct command *command, struct planner_pins *out)
+{
+    const uint32_t zero = policy_index(ZERO_POLICY), keep = policy_index(KEEP_POLICY);
+    bool good = true;
+    if (is_pinned(command, "--zero")) {
+        uint32_t level = 0;
+        good = command_choice(command, "--zero", &level);
+        out->policy_pinned[zero] = level == 0;
+        out->policy_choices[zero] = level;
+    }
+    if (is_pinned(command, "--recompute")) {
+        struct policy_use *use = ARENA_PUSH(command->arena, struct policy_use, 1);
+        good = read_recompute(command, use, &out->use_count) && good;
+        out->uses = use;
+        out->policy_pinned[keep] = true;
+    }
+    return good;
+}
+
+bool plan_flags_read_pins(struct command *command, struct planner_pins *out)
+{
+    bool good = true;
+    uint32_t order = 1;
+    memset(out, 0, sizeof *out);
+    for (uint32_t i = 0; i < DIM_MAX; i++) {
+        out->variants[i] = PIN_ANY;
+    }
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        good = read_dim(command, dim_table[i], &out->degrees[i], &out->variants[i]) && good;
+    }
+    good = read_u32(command, "--micro-batch-size", &out->micro_batch) && good;
+    good = read_u32(command, "--vpp", &out->chunks) && good;
+    good = read_schedule(command, &out->schedule) && good;
+    if (command_has(command, "--rank-order")) {
+        good = command_choice(command, "--rank-order", &order) && good;
+    }
+    out->order_pinned = order == 0;
+    return read_policies(command, out) && good;
+}
+
+/* --- one plan --------------------------------------------------------------------------------------------------- */
+
+/* Indices of dim_table by default place in the rank order. */
+static void sort_by_place(uint32_t *order)
+{
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        uint32_t k = i;
+        for (; k > 0 && dim_table[order[k - 1]]->order > dim_table[i]->order; k--) {
+            order[k] = order[k - 1];
+        }
+        order[k] = i;
+    }
+}
+
+/* Of the dims that are hosts; of all factors when there are none. */
+static uint64_t product_of(const uint32_t *degrees, const char *const *hosts)
+{
+    uint64_t product = 1;
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        bool counts = hosts == NULL && dim_table[i]->kind == DIM_FACTOR;
+        for (uint32_t h = 0; hosts != NULL && h < 3 && hosts[h] != NULL; h++) {
+            counts = counts || strcmp(hosts[h], dim_table[i]->name) == 0;
+        }
+        product *= counts && degrees[i] != PIN_SEARCH ? degrees[i] : 1;
+    }
+    return product;
+}
+
+/* The data-parallel degree takes the devices left, the others are 1. */
+static void settle_degrees(const struct problem *problem, uint32_t *degrees)
+{
+    const uint64_t product = product_of(degrees, NULL), devices = problem->cluster->device_count;
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        if (degrees[i] == PIN_SEARCH) {
+            const bool takes_rest = strcmp(dim_table[i]->name, "dp") == 0 && devices % product == 0;
+            degrees[i] = takes_rest ? (uint32_t)(devices / product) : 1;
+        }
+    }
+}
+
+static void fill_group(const uint32_t *degrees, const uint32_t *variants, struct group *out)
+{
+    uint32_t order[DIM_MAX];
+    sort_by_place(order);
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        const struct dim *dim = dim_table[order[i]];
+        const uint32_t degree = degrees[order[i]];
+        if (dim->kind == DIM_FACTOR && degree > 1) {
+            out->mesh[out->mesh_count++] =
+                (struct mesh_dim){.dim = dim, .degree = degree, .variant = variants[order[i]]};
+        } else if (dim->kind != DIM_FACTOR && degree > 1) {
+            const uint32_t on = (uint32_t)product_of(degrees, dim->hosts);
+            const struct mesh_fold fold = {.dim = dim, .degree = dim->on_or_off ? on : degree};
+            if (fold.degree > 1) {
+                out->folds[out->fold_count++] = fold;
+            }
+        }
+    }
+}
+
+static bool read_schedule_shape(struct command *command, struct plan_schedule *out)
+{
+    out->micro_batch = 1;
+    out->chunks = 1;
+    bool good = read_u32(command, "--micro-batch-size", &out->micro_batch);
+    good = read_u32(command, "--vpp", &out->chunks) && good;
+    out->schedule = schedule_find(out->chunks > 1 ? "interleaved" : "1f1b");
+    return read_schedule(command, &out->schedule) && good;
+}
+
+static bool read_uses(struct command *command, const struct problem *problem, struct plan *out)
+{
+    uint32_t level = 0, uses = 0;
+    struct policy_use *list = ARENA_PUSH(command->arena, struct policy_use, 2);
+    bool good = !command_has(command, "--zero") || command_choice(command, "--zero", &level);
+    const struct policy *shard = policy_find(ZERO_POLICY);
+    if (level > 0 && shard->choose(problem, out, level - 1, command->arena, &list[0])) {
+        out->policy_count = 1;
+    }
+    good = read_recompute(command, &list[out->policy_count], &uses) && good;
+    out->policy_count += uses;
+    out->policies = list;
+    return good;
+}
+
+bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out)
+{
+    struct planner_pins pins;
+    if (!plan_flags_read_pins(command, &pins)) {
+        return false;
+    }
+    memset(out, 0, sizeof *out);
+    out->groups = ARENA_PUSH(command->arena, struct group, 1);
+    out->group_count = 1;
+    settle_degrees(problem, pins.degrees);
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
+    }
+    fill_group(pins.degrees, pins.variants, out->groups);
+    return read_schedule_shape(command, &out->schedule) && read_uses(command, problem, out);
+}

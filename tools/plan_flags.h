@@ -1,0 +1,33 @@
+/* One configuration as flags: degrees of every dimension, micro-batch, chunks, schedule, sharding, recomputation. */
+#ifndef SHARDPLAN_TOOLS_PLAN_FLAGS_H
+#define SHARDPLAN_TOOLS_PLAN_FLAGS_H
+
+#include "planner/planner.h"
+#include "tools/command.h"
+
+/* Flags of commands that are given one configuration: what is not said has a stated default. */
+const struct flag *plan_flags_build_given(struct arena *arena);
+/* Flags of commands that search: each value may be "search", and what is not said is searched. */
+const struct flag *plan_flags_build_searched(struct arena *arena);
+/* Was any of them given? */
+bool plan_flags_any(const struct command *command);
+
+/* Pins for a search. */
+bool plan_flags_read_pins(struct command *command, struct planner_pins *out);
+/* A whole plan without layers; not checked yet. */
+bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out);
+
+/* What a plan says in terms of these flags. */
+struct plan_words {
+    uint32_t degrees[DIM_MAX];      /* per dim_table entry, 1: off */
+    uint32_t variants[DIM_MAX];     /* per dim_table entry */
+    uint32_t zero;                  /* level of state sharding */
+    const char *recompute;          /* "none", "selective", "full", "full:2" */
+};
+void plan_flags_describe(const struct plan *plan, struct arena *arena, struct plan_words *out);
+/* The plan as flags: "--tp 8 --pp 4 ...", all that plan_flags_read needs for the same plan. */
+void plan_flags_dump(const struct plan *plan, struct arena *arena, struct text *out);
+/* The rank order is that of the dims' default places. */
+bool plan_flags_is_default_order(const struct plan *plan);
+
+#endif

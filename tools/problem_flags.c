@@ -1,0 +1,168 @@
+/* Model, cluster, training setup from flags. */
+#include "tools/problem_flags.h"
+
+#include <string.h>
+
+static const struct diag_place nowhere = {0};
+
+const struct flag problem_flags_cluster[] = {
+    {.name = "--cluster",
+     .kind = FLAG_TEXT,
+     .value = "C",
+     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON file"},
+    {.name = NULL},
+};
+
+static const struct flag problem_list[] = {
+    {.name = "--model",
+     .kind = FLAG_TEXT,
+     .value = "M",
+     .help = "what is trained: a name of the zoo, a Hugging Face config.json, a model file"},
+    {.name = "--cluster",
+     .kind = FLAG_TEXT,
+     .value = "C",
+     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON file"},
+    {.name = "--global-batch-size",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "sequences per training step, over all devices",
+     .min = 1},
+    {.name = "--seq-length", .kind = FLAG_COUNT, .value = "N", .help = "tokens per sequence", .min = 1},
+    {.name = "--dtype", .kind = FLAG_CHOICE, .help = "number format of matrix multiplies", .fallback = "bf16"},
+    {.name = "--optimizer", .kind = FLAG_CHOICE, .help = "optimizer", .fallback = "adam"},
+    {.name = "--runtime",
+     .kind = FLAG_TEXT,
+     .value = "NAME",
+     .help = "training framework: what it accepts, overlaps, costs (shardplan list runtimes)",
+     .fallback = RUNTIME_DEFAULT},
+    {.name = "--attention", .kind = FLAG_CHOICE, .help = "attention kernel", .fallback = "flash"},
+    {.name = "--task",
+     .kind = FLAG_TEXT,
+     .value = "TASK",
+     .help = "pretrain; others are refused by name",
+     .fallback = "pretrain"},
+    {.name = "--memory-headroom",
+     .kind = FLAG_NUMBER,
+     .value = "F",
+     .help = "share of each device's memory to keep free, such as 0.1",
+     .fallback = "0"},
+    {.name = "--spares",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "devices that a plan may leave idle",
+     .fallback = "0"},
+    {.name = NULL},
+};
+
+static const char *const *dtype_names(struct arena *arena)
+{
+    const char **names = ARENA_PUSH(arena, const char *, DTYPE_COUNT + 1);
+    for (uint32_t i = 0; i < DTYPE_COUNT; i++) {
+        names[i] = dtype_name((enum dtype)i);
+    }
+    return names;
+}
+
+const struct flag *problem_flags_build(struct arena *arena)
+{
+    const uint32_t count = sizeof problem_list / sizeof problem_list[0];
+    struct flag *flags = ARENA_PUSH(arena, struct flag, count);
+    memcpy(flags, problem_list, sizeof problem_list);
+    for (uint32_t i = 0; flags[i].name != NULL; i++) {
+        if (strcmp(flags[i].name, "--dtype") == 0) {
+            flags[i].choices = dtype_names(arena);
+        } else if (strcmp(flags[i].name, "--optimizer") == 0) {
+            flags[i].choices = optimizer_names();
+        } else if (strcmp(flags[i].name, "--attention") == 0) {
+            flags[i].choices = setup_attention_names();
+        }
+    }
+    return flags;
+}
+
+static bool read_setup(struct command *command, struct question *out)
+{
+    struct setup *setup = &out->setup;
+    uint32_t dtype = 0, optimizer = 0, attention = 0;
+    uint64_t spares = 0;
+    bool good = command_count(command, "--global-batch-size", &setup->global_batch);
+    good = command_count(command, "--seq-length", &setup->seq_length) && good;
+    good = command_choice(command, "--dtype", &dtype) && good;
+    good = command_choice(command, "--optimizer", &optimizer) && good;
+    good = command_choice(command, "--attention", &attention) && good;
+    good = command_text(command, "--task", &setup->task) && good;
+    good = command_number(command, "--memory-headroom", &setup->memory_headroom_frac) && good;
+    good = command_count(command, "--spares", &spares) && good;
+    if (!good) {
+        return false;
+    }
+    setup->dtype = (enum dtype)dtype;
+    setup->optimizer = optimizer_find(optimizer_names()[optimizer]);
+    setup->attention = (enum attention_kind)(attention + ATTENTION_ANY + 1);
+    setup->spare_devices = (uint32_t)spares;
+    setup->runtime = &out->runtime;
+    return setup_check(setup, command->diag);
+}
+
+static bool join(struct command *command, struct question *out)
+{
+    if (!prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag)) {
+        return false;
+    }
+    costmodel_init(&out->costmodel, &out->problem, &out->prices, command->arena);
+    costmodel_estimator(&out->costmodel, &out->estimator);
+    return true;
+}
+
+static void link_problem(struct question *out)
+{
+    out->setup.runtime = &out->runtime;
+    out->problem = (struct problem){&out->model, &out->cluster, &out->setup};
+}
+
+bool problem_flags_read_cluster(struct command *command, struct cluster *out)
+{
+    const char *cluster;
+    return command_text(command, "--cluster", &cluster) && cluster_read(cluster, command->arena, out, command->diag);
+}
+
+bool problem_flags_read(struct command *command, struct question *out)
+{
+    const char *model, *runtime;
+    memset(out, 0, sizeof *out);
+    bool good = command_text(command, "--model", &model) &&
+                model_read(model, command->arena, &out->model, command->diag);
+    good = problem_flags_read_cluster(command, &out->cluster) && good;
+    good = command_text(command, "--runtime", &runtime) &&
+           runtime_read(runtime, nowhere, command->arena, &out->runtime, command->diag) && good;
+    good = read_setup(command, out) && good;
+    link_problem(out);
+    return good && join(command, out);
+}
+
+bool problem_flags_adopt(struct command *command, const struct problem *problem, struct question *out)
+{
+    bool good = true;
+    memset(out, 0, sizeof *out);
+    for (uint32_t i = 0; problem_list[i].name != NULL; i++) {
+        if (command_has(command, problem_list[i].name)) {
+            good = diag_push(command->diag, DIAG_C709, nowhere, "edit the plan file, or leave it out and give all flags",
+                             "%s is given beside a saved plan, which states it already", problem_list[i].name);
+        }
+    }
+    out->model = *problem->model;
+    out->cluster = *problem->cluster;
+    out->setup = *problem->setup;
+    out->runtime = *problem->setup->runtime;
+    link_problem(out);
+    return good && join(command, out);
+}
+
+bool problem_flags_move(struct command *command, const struct question *from, const struct cluster *cluster,
+                        struct question *out)
+{
+    *out = *from;
+    out->cluster = *cluster;
+    link_problem(out);
+    return join(command, out);
+}

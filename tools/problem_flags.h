@@ -1,0 +1,33 @@
+/* What is asked: model, cluster, training setup from flags or from a saved plan, joined with prices and a judge. */
+#ifndef SHARDPLAN_TOOLS_PROBLEM_FLAGS_H
+#define SHARDPLAN_TOOLS_PROBLEM_FLAGS_H
+
+#include "costmodel/costmodel.h"
+#include "tools/command.h"
+
+/* A problem with all that it takes to judge plans on it. Points into itself: not to be copied. */
+struct question {
+    struct model model;
+    struct cluster cluster;
+    struct runtime runtime;
+    struct setup setup;
+    struct problem problem;
+    struct prices prices;
+    struct costmodel costmodel;
+    struct estimator estimator;
+};
+
+/* Groups of flags for command tables. */
+const struct flag *problem_flags_build(struct arena *arena);
+extern const struct flag problem_flags_cluster[];
+
+/* All three from flags; the judge is joined too. */
+bool problem_flags_read(struct command *command, struct question *out);
+bool problem_flags_read_cluster(struct command *command, struct cluster *out);
+/* From a file's problem, which flags must not contradict. */
+bool problem_flags_adopt(struct command *command, const struct problem *problem, struct question *out);
+/* The same question on another cluster. */
+bool problem_flags_move(struct command *command, const struct question *from, const struct cluster *cluster,
+                        struct question *out);
+
+#endif

@@ -1,0 +1,49 @@
+/* Judging one plan; rates that follow from its time. */
+#include "tools/report.h"
+
+#include <string.h>
+
+static void find_provenance(const struct costmodel *judge, struct verdict *out)
+{
+    double total_s = 0.0;
+    for (uint32_t i = 0; i < PROVENANCE_COUNT; i++) {
+        total_s += judge->provenance_s[i];
+    }
+    for (uint32_t i = 0; i < PROVENANCE_COUNT; i++) {
+        out->provenance_frac[i] = total_s > 0.0 ? judge->provenance_s[i] / total_s : 0.0;
+    }
+}
+
+void report_judge(struct command *command, const struct question *question, struct plan *plan, struct verdict *out)
+{
+    struct costmodel judge;
+    struct estimator estimator;
+    memset(out, 0, sizeof *out);
+    costmodel_init(&judge, &question->problem, &question->prices, command->arena);
+    costmodel_estimator(&judge, &estimator);
+    planner_complete(&question->problem, &estimator, plan, command->arena, &out->estimate);
+    out->plan = plan;
+    find_provenance(&judge, out);
+}
+
+static double peak_flops_per_s(const struct question *question)
+{
+    const struct cluster *cluster = &question->cluster;
+    double peak = 0.0;
+    for (uint32_t device = 0; device < cluster->device_count; device++) {
+        peak += cluster_find_accelerator(cluster, device)->peak_flops_per_s[question->setup.dtype];
+    }
+    return peak;
+}
+
+void report_find_rates(const struct question *question, double step_s, struct report_rates *out)
+{
+    const struct setup *setup = &question->setup;
+    const double peak = peak_flops_per_s(question);
+    out->tokens_per_s = (double)setup->global_batch * (double)setup->seq_length / step_s;
+    out->tokens_per_s_per_device = out->tokens_per_s / question->cluster.device_count;
+    const double causal_flops = model_flops_per_token(&question->model, setup->seq_length, true);
+    const double full_flops = model_flops_per_token(&question->model, setup->seq_length, false);
+    out->mfu_frac = peak > 0.0 ? causal_flops * out->tokens_per_s / peak : 0.0;
+    out->mfu_full_attention_frac = peak > 0.0 ? full_flops * out->tokens_per_s / peak : 0.0;
+}

@@ -1,0 +1,284 @@
+/* A judged plan as people read it: what it is, how long, how full, why, what to type next. */
+#include <string.h>
+
+#include "base/table.h"
+#include "tools/plan_flags.h"
+#include "tools/report.h"
+
+#define STAGES_SHOWN 16u
+
+const char *report_seconds(struct arena *arena, double value_s)
+{
+    struct text text;
+    text_init(&text, arena);
+    unit_dump_short(UNIT_SECONDS, value_s, &text);
+    return text.bytes;
+}
+
+const char *report_bytes(struct arena *arena, double bytes)
+{
+    struct text text;
+    text_init(&text, arena);
+    unit_dump_short(UNIT_BYTES, bytes, &text);
+    return text.bytes;
+}
+
+const char *report_count(struct arena *arena, uint64_t count)
+{
+    const char *digits = text_build(arena, "%llu", (unsigned long long)count);
+    const size_t length = strlen(digits);
+    struct text text;
+    text_init(&text, arena);
+    for (size_t i = 0; i < length; i++) {
+        text_push(&text, "%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
+    }
+    return text.bytes;
+}
+
+void report_dump_question(struct command *command, const struct question *question)
+{
+    const struct setup *setup = &question->setup;
+    const struct cluster *cluster = &question->cluster;
+    const uint64_t parameters = model_count_parameters(&question->model);
+    text_push(&command->out, "model    %s, %.4g billion parameters\n", question->model.name, (double)parameters / 1e9);
+    text_push(&command->out, "cluster  %s: %s devices %s\n", cluster->name,
+              report_count(command->arena, cluster->device_count), cluster->accelerators[0].name);
+    text_push(&command->out, "step     %llu sequences of %llu tokens, %s, %s, runtime %s\n\n",
+              (unsigned long long)setup->global_batch, (unsigned long long)setup->seq_length, dtype_name(setup->dtype),
+              setup->optimizer->name, setup->runtime->name);
+}
+
+/* --- the plan ------------------------------------------------------------------------------------------------- */
+
+static void dump_plan(struct command *command, const struct plan *plan)
+{
+    struct text flags;
+    text_init(&flags, command->arena);
+    plan_flags_dump(plan, command->arena, &flags);
+    text_push(&command->out, "plan     %s\n", flags.bytes);
+    if (!plan_flags_is_default_order(plan)) {
+        text_push(&command->out, "         ranks, closest together first:");
+        for (uint32_t i = 0; i < plan->groups[0].mesh_count; i++) {
+            const struct mesh_dim *mesh = &plan->groups[0].mesh[i];
+            text_push(&command->out, " %s", mesh->dim != NULL ? mesh->dim->name : mesh->declared);
+        }
+        text_push(&command->out, "\n");
+    }
+}
+
+static void dump_rates(struct command *command, const struct question *question, const struct verdict *verdict)
+{
+    struct arena *arena = command->arena;
+    struct text *out = &command->out;
+    const struct estimate *estimate = &verdict->estimate;
+    struct report_rates rates;
+    report_find_rates(question, estimate->step_s, &rates);
+    text_push(out, "time     %s per step", report_seconds(arena, estimate->step_s));
+    if (verdict->simulated) {
+        text_push(out, "; the simulator says %s (%+.1f %%)", report_seconds(arena, verdict->simulated_step_s),
+                  100.0 * (verdict->simulated_step_s / estimate->step_s - 1.0));
+    }
+    text_push(out, "\nrate     %s tokens/s per device, %s in all\n",
+              report_count(arena, (uint64_t)(rates.tokens_per_s_per_device + 0.5)),
+              report_count(arena, (uint64_t)(rates.tokens_per_s + 0.5)));
+    if (rates.mfu_frac > 0.0) {
+        text_push(out, "MFU      %.1f %% of the dense %s peak; %.1f %% with masked attention counted too\n",
+                  100.0 * rates.mfu_frac, dtype_name(question->setup.dtype), 100.0 * rates.mfu_full_attention_frac);
+    }
+    text_push(out, "memory   %s of %s usable per device", report_bytes(arena, estimate->peak_bytes),
+              report_bytes(arena, estimate->capacity_bytes));
+    if (estimate->stage_count > 1) {
+        text_push(out, ", on the fullest stage, %u", estimate->fullest_stage);
+    }
+    text_push(out, "%s\n", estimate->fits ? "" : ": DOES NOT FIT");
+}
+
+/* --- tables --------------------------------------------------------------------------------------------------- */
+
+/* "tp_comm_s" for people. */
+static const char *cost_name(uint32_t cost, struct arena *arena)
+{
+    static const char *const names[COST_DIM] = {"compute", "recomputation", "optimizer", "overhead", "idle (bubble)"};
+    return cost < COST_DIM ? names[cost] : text_build(arena, "%s communication", dim_table[cost - COST_DIM]->name);
+}
+
+static void dump_breakdown(struct command *command, const struct estimate *estimate)
+{
+    static const char *const headings[] = {"where the time goes", ">time", ">share", NULL};
+    const struct stage_estimate *stage = &estimate->stages[estimate->slowest_stage];
+    struct table table;
+    table_init(&table, command->arena, headings);
+    for (uint32_t i = 0; i < COST_COUNT; i++) {
+        if (estimator_cost_key(i, command->arena) == NULL || stage->cost_s[i] <= 0.0) {
+            continue;
+        }
+        table_push(&table, "%s", cost_name(i, command->arena));
+        table_push(&table, "%s", report_seconds(command->arena, stage->cost_s[i]));
+        table_push(&table, "%.1f %%", 100.0 * stage->cost_s[i] / estimate->step_s);
+    }
+    text_push(&command->out, "\n");
+    table_dump(&table, &command->out);
+    if (estimate->stage_count > 1) {
+        text_push(&command->out, "of stage %u, the slowest; communication only where compute does not hide it\n",
+                  estimate->slowest_stage);
+    } else {
+        text_push(&command->out, "communication only where compute does not hide it\n");
+    }
+}
+
+static const char *memory_name(uint32_t class)
+{
+    static const char *const names[MEMORY_CLASS_COUNT] = {
+        "parameters", "gradients", "optimizer states", "activations", "logits", "buffers", "context, libraries"};
+    return names[class];
+}
+
+static void dump_memory(struct command *command, const struct estimate *estimate, uint32_t which)
+{
+    static const char *const headings[] = {"where the memory goes", ">size", ">of usable", NULL};
+    const struct stage_estimate *stage = &estimate->stages[which];
+    struct table table;
+    table_init(&table, command->arena, headings);
+    for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
+        if (stage->memory_bytes[i] <= 0.0) {
+            continue;
+        }
+        table_push(&table, "%s", memory_name(i));
+        table_push(&table, "%s", report_bytes(command->arena, stage->memory_bytes[i]));
+        table_push(&table, "%.1f %%", 100.0 * stage->memory_bytes[i] / stage->capacity_bytes);
+    }
+    text_push(&command->out, "\n");
+    table_dump(&table, &command->out);
+    if (estimate->stage_count > 1) {
+        text_push(&command->out, "of stage %u, the fullest, at its peak\n", which);
+    }
+}
+
+static double comm_s(const struct stage_estimate *stage)
+{
+    double sum_s = 0.0;
+    for (uint32_t i = COST_DIM; i < COST_COUNT; i++) {
+        sum_s += stage->cost_s[i];
+    }
+    return sum_s;
+}
+
+static const char *layers_of(const struct plan_schedule *schedule, uint32_t stage, struct arena *arena)
+{
+    struct text text;
+    text_init(&text, arena);
+    for (uint32_t chunk = 0; schedule->layers != NULL && chunk < schedule->chunks && chunk < 8; chunk++) {
+        text_push(&text, "%s%u", chunk == 0 ? "" : "+", schedule->layers[stage * schedule->chunks + chunk]);
+    }
+    text_push(&text, schedule->chunks > 8 ? "+..." : "");
+    return text.bytes;
+}
+
+static void push_stage(struct command *command, const struct verdict *verdict, uint32_t index, struct table *table)
+{
+    struct arena *arena = command->arena;
+    const struct stage_estimate *stage = &verdict->estimate.stages[index];
+    const double *cost_s = stage->cost_s;
+    table_push(table, "%u", index);
+    table_push(table, "%s", layers_of(&verdict->plan->schedule, index, arena));
+    table_push(table, "%s", report_seconds(arena, cost_s[COST_COMPUTE] + cost_s[COST_RECOMPUTE]));
+    table_push(table, "%s", report_seconds(arena, comm_s(stage)));
+    table_push(table, "%s", report_seconds(arena, cost_s[COST_BUBBLE]));
+    table_push(table, "%s", report_seconds(arena, cost_s[COST_OPTIMIZER] + cost_s[COST_OVERHEAD]));
+    table_push(table, "%s", report_bytes(arena, stage->peak_bytes));
+}
+
+static void dump_stages(struct command *command, const struct verdict *verdict)
+{
+    static const char *const headings[] = {">stage",  ">layers", ">compute", ">communication", ">idle",
+                                           ">the rest", ">memory", NULL};
+    const uint32_t count = verdict->estimate.stage_count;
+    const uint32_t shown = count > STAGES_SHOWN ? STAGES_SHOWN : count;
+    struct table table;
+    if (count < 2) {
+        return;
+    }
+    table_init(&table, command->arena, headings);
+    for (uint32_t i = 0; i < shown; i++) {
+        push_stage(command, verdict, i + 1 < shown ? i : count - 1, &table);
+    }
+    text_push(&command->out, "\n");
+    table_dump(&table, &command->out);
+    if (shown < count) {
+        text_push(&command->out, "stages %u to %u are left out here; --json has all\n", shown - 1, count - 2);
+    }
+}
+
+void report_dump_verdict(struct command *command, const struct question *question, const struct verdict *verdict)
+{
+    dump_plan(command, verdict->plan);
+    dump_rates(command, question, verdict);
+    dump_breakdown(command, &verdict->estimate);
+    dump_memory(command, &verdict->estimate, verdict->estimate.fullest_stage);
+    dump_stages(command, verdict);
+}
+
+void report_dump_provenance(struct command *command, const struct verdict *verdict)
+{
+    bool first = true;
+    text_push(&command->out, "\nPrices of the kernels, by share of their time:");
+    for (uint32_t i = 0; i < PROVENANCE_COUNT; i++) {
+        if (verdict->provenance_frac[i] > 0.0) {
+            text_push(&command->out, "%s %.1f %% %s", first ? "" : ",", 100.0 * verdict->provenance_frac[i],
+                      prices_provenance_name((enum provenance)i));
+            first = false;
+        }
+    }
+    text_push(&command->out, ".\n");
+}
+
+void report_dump_shortage(struct command *command, const struct estimate *estimate)
+{
+    struct arena *arena = command->arena;
+    const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
+    text_push(&command->out, "It needs %s on stage %u of %u, %s more than the %s usable per device.\n",
+              report_bytes(arena, stage->peak_bytes), estimate->fullest_stage, estimate->stage_count,
+              report_bytes(arena, stage->peak_bytes - stage->capacity_bytes),
+              report_bytes(arena, stage->capacity_bytes));
+    dump_memory(command, estimate, estimate->fullest_stage);
+}
+
+/* --- the certificate ------------------------------------------------------------------------------------------ */
+
+static const char *bound_words(enum planner_bound bound)
+{
+    static const char *const words[BOUND_COUNT] = {
+        "by their compute alone",
+        "by the filling and emptying of their pipeline",
+        "do not fit in memory",
+        "by the longest chain of work through their pipeline",
+    };
+    return words[bound];
+}
+
+static void dump_pruned(struct command *command, const struct certificate *certificate)
+{
+    struct arena *arena = command->arena;
+    for (uint32_t i = 0; i < BOUND_COUNT; i++) {
+        if (certificate->pruned[i] > 0) {
+            text_push(&command->out, "  %14s  %s%s\n", report_count(arena, certificate->pruned[i]),
+                      i == BOUND_MEMORY ? "" : "too slow ", bound_words((enum planner_bound)i));
+        }
+    }
+    text_push(&command->out, "  %14s  computed in full\n", report_count(arena, certificate->evaluated));
+}
+
+void report_dump_certificate(struct command *command, const struct certificate *certificate, double best_s)
+{
+    struct arena *arena = command->arena;
+    if (certificate->complete) {
+        text_push(&command->out, "\nNo legal plan is faster by this cost model: of %s,\n",
+                  report_count(arena, certificate->space_size));
+    } else {
+        text_push(&command->out,
+                  "\nThe search stopped at its budget: no plan is faster than %s, %.1f %% below %s. Of %s plans,\n",
+                  report_seconds(arena, certificate->lower_bound_s), 100.0 * certificate->gap_frac,
+                  report_seconds(arena, best_s), report_count(arena, certificate->space_size));
+    }
+    dump_pruned(command, certificate);
+}

@@ -1,0 +1,132 @@
+/* Nothing fits: where memory lacks in the plan that lacks least, the smallest larger cluster on which something fits. */
+#include "tools/shortage.h"
+
+#include "tools/plan_flags.h"
+
+#define DEVICES_MAX 262144u
+
+/* The cluster with another number of its outermost domains; false where that is none. */
+static bool scale(struct command *command, const struct cluster *from, uint32_t degree, struct cluster *out)
+{
+    struct diag diag;
+    const uint64_t inner = from->device_count / from->levels[from->level_count - 1].degree;
+    *out = *from;
+    out->levels[from->level_count - 1].degree = degree;
+    out->device_count = (uint32_t)(inner * degree);
+    diag_init(&diag, command->arena);
+    return inner * degree <= DEVICES_MAX && cluster_build(out, command->arena, &diag);
+}
+
+/* Does any plan fit there? The search stops at the first. */
+static bool fits_on(struct command *command, const struct question *question, const struct planner_options *options,
+                    uint32_t degree)
+{
+    struct cluster cluster;
+    struct question *moved = ARENA_PUSH(command->arena, struct question, 1);
+    struct planner_options first = *options;
+    struct planner_result result;
+    struct diag diag;
+    diag_init(&diag, command->arena);
+    first.top = 1;
+    first.budget = 1;
+    first.no_prune = false;
+    return scale(command, &question->cluster, degree, &cluster) &&
+           problem_flags_move(command, question, &cluster, moved) &&
+           planner_search(&moved->problem, &moved->estimator, &first, command->arena, &result, &diag) &&
+           result.count > 0;
+}
+
+/* Degree of the last level: doubled until something fits, then halved back towards the last that did not. 0: none. */
+static uint32_t find_degree(struct command *command, const struct question *question,
+                            const struct planner_options *options)
+{
+    const struct cluster *cluster = &question->cluster;
+    if (cluster->level_count == 0 || cluster->device_kind != NULL) {
+        return 0;
+    }
+    const uint32_t start = cluster->levels[cluster->level_count - 1].degree;
+    const uint32_t inner = cluster->device_count / start;
+    uint32_t below = start, above = 2 * start;
+    while ((uint64_t)inner * above <= DEVICES_MAX && !fits_on(command, question, options, above)) {
+        below = above;
+        above *= 2;
+    }
+    if ((uint64_t)inner * above > DEVICES_MAX) {
+        return 0;
+    }
+    while (above - below > 1) {
+        const uint32_t middle = below + (above - below) / 2;
+        if (fits_on(command, question, options, middle)) {
+            above = middle;
+        } else {
+            below = middle;
+        }
+    }
+    return above;
+}
+
+static double over_bytes(const struct estimate *estimate)
+{
+    const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
+    return stage->peak_bytes - stage->capacity_bytes;
+}
+
+void shortage_push(struct command *command, const struct question *question, const struct planner_options *options,
+                   const struct planner_result *result, struct json_writer *out)
+{
+    const uint32_t degree = find_degree(command, question, options);
+    json_push_key(out, "nothing_fits");
+    json_push_object(out);
+    if (result->least_over.plan != NULL) {
+        const struct estimate *estimate = &result->least_over.estimate;
+        json_push_key_double(out, "over_bytes", over_bytes(estimate));
+        json_push_key_u64(out, "stage", estimate->fullest_stage);
+        report_push_configuration(command, result->least_over.plan, out);
+        json_push_key(out, "memory");
+        json_push_object(out);
+        for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
+            json_push_key_double(out, estimator_memory_key((enum memory_class)i),
+                                 estimate->stages[estimate->fullest_stage].memory_bytes[i]);
+        }
+        json_push_key_double(out, "capacity_bytes", estimate->stages[estimate->fullest_stage].capacity_bytes);
+        json_pop_object(out);
+    }
+    json_push_key(out, "fits_with_devices");
+    if (degree == 0) {
+        json_push_null(out);
+    } else {
+        const struct level *last = &question->cluster.levels[question->cluster.level_count - 1];
+        json_push_u64(out, (uint64_t)(question->cluster.device_count / last->degree) * degree);
+    }
+    json_pop_object(out);
+}
+
+static void dump_larger(struct command *command, const struct question *question, uint32_t degree)
+{
+    const struct cluster *cluster = &question->cluster;
+    if (degree == 0) {
+        text_push(&command->out, "\nNo larger cluster of this kind with up to %s devices was found to fit it either.\n",
+                  report_count(command->arena, DEVICES_MAX));
+        return;
+    }
+    const uint32_t last = cluster->levels[cluster->level_count - 1].degree;
+    const uint64_t devices = (uint64_t)(cluster->device_count / last) * degree;
+    text_push(&command->out, "\nThe smallest cluster of this kind found to fit it has %s devices: %u instead of %u\n"
+                             "domains of level '%s'.\n",
+              report_count(command->arena, devices), degree, last, cluster->levels[cluster->level_count - 1].name);
+}
+
+void shortage_dump(struct command *command, const struct question *question, const struct planner_options *options,
+                   const struct planner_result *result)
+{
+    text_push(&command->out, "Nothing fits: none of %s legal plans has room in memory.\n",
+              report_count(command->arena, result->certificate.space_size));
+    if (result->least_over.plan != NULL) {
+        struct text flags;
+        text_init(&flags, command->arena);
+        plan_flags_dump(result->least_over.plan, command->arena, &flags);
+        text_push(&command->out, "The one that lacks least is\n\n  %s\n\n", flags.bytes);
+        report_dump_shortage(command, &result->least_over.estimate);
+    }
+    dump_larger(command, question, find_degree(command, question, options));
+}
