@@ -1,0 +1,154 @@
+/* Streams are chains of tasks; what overlaps branches off and is joined again. */
+#include "sim/emit.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct engine_label emit_label(const struct emit *emit, enum emit_stream stream, const char *name)
+{
+    return (struct engine_label){name, emit->device * EMIT_STREAM_COUNT + (uint32_t)stream};
+}
+
+uint32_t emit_join(struct emit *emit, uint32_t a, uint32_t b)
+{
+    if (a == b || b == ENGINE_NO_TASK) {
+        return a;
+    }
+    if (a == ENGINE_NO_TASK) {
+        return b;
+    }
+    const uint32_t join = engine_push_delay(emit->engine, emit_label(emit, EMIT_COMPUTE, NULL), 0.0);
+    engine_push_edge(emit->engine, a, join);
+    engine_push_edge(emit->engine, b, join);
+    return join;
+}
+
+void emit_push_segment(struct emit *emit, struct emit_segment segment)
+{
+    if (emit->segment_count == emit->segment_capacity) {
+        emit->segment_capacity = emit->segment_capacity == 0 ? 256 : 2 * emit->segment_capacity;
+        struct emit_segment *grown = ARENA_PUSH(emit->arena, struct emit_segment, emit->segment_capacity);
+        if (emit->segment_count > 0) {
+            memcpy(grown, emit->segments, emit->segment_count * sizeof *grown);
+        }
+        emit->segments = grown;
+    }
+    emit->segments[emit->segment_count++] = segment;
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static uint32_t *find_ports(struct emit *emit, uint32_t device, const struct lump *lump)
+{
+    uint32_t *pair = &emit->ports->pairs[2 * ((size_t)device * emit->ports->levels + lump->level)];
+    assert(lump->level < emit->ports->levels);
+    for (uint32_t way = 0; way < 2 && pair[way] == UINT32_MAX; way++) {
+        pair[way] = engine_push_resource(emit->engine, lump->port_Bps);
+    }
+    return pair;
+}
+
+static uint32_t push_flow(struct emit *emit, struct engine_label label, const struct lump *lump,
+                          const uint32_t *resources, double share)
+{
+    return engine_push_flow(emit->engine, label,
+                            &(struct world_flow){.resources = resources, .resource_count = 2,
+                                                 .weight = lump->weight, .cap_Bps = lump->cap_Bps,
+                                                 .latency_s = lump->latency_s * share, .bytes = lump->bytes * share});
+}
+
+uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move, double share, uint32_t after)
+{
+    const struct engine_label label = emit_label(emit, stream, work_cause_name(move->message->cause));
+    const double part = share * emit->message_factor;
+    if (!emit->contends || move->lumps->count == 0) {
+        const uint32_t task = engine_push_delay(emit->engine, label, move->seconds * part);
+        engine_push_edge(emit->engine, after, task);
+        return task;
+    }
+    for (uint32_t i = 0; i < move->lumps->count; i++) {
+        const struct lump *lump = &move->lumps->lumps[i];
+        const uint32_t *pair = find_ports(emit, emit->device, lump);
+        const uint32_t task = push_flow(emit, label, lump, pair, part * move->share);
+        engine_push_edge(emit->engine, after, task);
+        after = task;
+    }
+    return after;
+}
+
+uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device, uint32_t after)
+{
+    uint32_t *resources = ARENA_PUSH(emit->arena, uint32_t, 2);
+    resources[0] = find_ports(emit, emit->device, lump)[0];
+    resources[1] = find_ports(emit, to_device, lump)[1];
+    const uint32_t task =
+        push_flow(emit, emit_label(emit, EMIT_SEND, name), lump, resources, emit->message_factor);
+    engine_push_edge(emit->engine, after, task);
+    return task;
+}
+
+/* --- bars ------------------------------------------------------------------------------------- */
+
+static uint32_t push_moves(struct emit *emit, const struct bar *bar, double share, uint32_t after)
+{
+    for (uint32_t i = 0; i < bar->move_count; i++) {
+        after = emit_move(emit, EMIT_TENSOR, &bar->moves[i], share, after);
+    }
+    return after;
+}
+
+static uint32_t push_kernel(struct emit *emit, const struct bar *bar, double seconds, uint32_t after)
+{
+    const uint32_t task = engine_push_delay(emit->engine, emit_label(emit, EMIT_COMPUTE, bar->name), seconds);
+    engine_push_edge(emit->engine, after, task);
+    return task;
+}
+
+/* The first piece is on the device; each other arrives while the kernel works on those before it. */
+static void emit_pieces(struct emit *emit, const struct bar *bar, double kernel_s)
+{
+    const double pieces = bar->pieces;
+    uint32_t moved = emit->cursor;
+    uint32_t kernel = push_kernel(emit, bar, kernel_s / pieces, emit->cursor);
+    for (uint32_t i = 1; i < bar->pieces; i++) {
+        moved = push_moves(emit, bar, 1.0 / (pieces - 1.0), moved);
+        kernel = push_kernel(emit, bar, kernel_s / pieces, kernel);
+        engine_push_edge(emit->engine, moved, kernel);
+    }
+    emit->cursor = kernel;
+}
+
+static void emit_bar(struct emit *emit, const struct bar *bar)
+{
+    const double kernel_s = bar->kernel_s * emit->kernel_factor;
+    if (!bar->is_kernel) {
+        emit->cursor = push_moves(emit, bar, 1.0, emit->cursor);
+    } else if (bar->move_count > 0 && bar->pieces > 1) {
+        emit_pieces(emit, bar, kernel_s);
+    } else {
+        const uint32_t kernel = push_kernel(emit, bar, kernel_s, emit->cursor);
+        const uint32_t moved = bar->move_count > 0 ? push_moves(emit, bar, 1.0, emit->cursor) : ENGINE_NO_TASK;
+        emit->cursor = emit_join(emit, kernel, moved);
+    }
+    emit_push_segment(emit, (struct emit_segment){.task = emit->cursor, .kernel_s = kernel_s, .cost = bar->cost,
+                                                  .dim = bar->move_count > 0 ? bar->moves[0].message->dim : NO_INDEX,
+                                                  .is_weight = bar->is_weight});
+}
+
+void emit_script(struct emit *emit, const struct script *script, enum emit_part part)
+{
+    uint32_t under = emit->cursor;
+    for (uint32_t i = 0; i < script->under_count && part != EMIT_WEIGHT; i++) {
+        under = emit_move(emit, EMIT_PREFETCH, &script->under[i], 1.0, under);
+    }
+    const bool has_under = part != EMIT_WEIGHT && script->under_count > 0;
+    for (uint32_t i = 0; i < script->bar_count; i++) {
+        if (part == EMIT_ALL || (part == EMIT_WEIGHT) == script->bars[i].is_weight) {
+            emit_bar(emit, &script->bars[i]);
+        }
+    }
+    if (has_under) {
+        emit->cursor = emit_join(emit, emit->cursor, under);
+        emit_push_segment(emit, (struct emit_segment){.task = emit->cursor, .dim = script->under[0].message->dim});
+    }
+}

@@ -1,0 +1,69 @@
+/* What the files of the event-driven judge share; nobody else includes it. */
+#ifndef SHARDPLAN_SIM_SIM_INSIDE_H
+#define SHARDPLAN_SIM_SIM_INSIDE_H
+
+#include "base/random.h"
+#include "sim/emit.h"
+#include "sim/sim.h"
+#include "sim/slots.h"
+
+/* Blocks in the order in which a chunk runs them; their number. */
+uint32_t sim_block_order(const struct work *work, uint32_t order[WORK_BLOCK_MAX]);
+
+/* Tasks of one slot in one step. */
+struct slot_tasks {
+    uint32_t entry;             /* starts with the slot */
+    uint32_t exit;              /* ends with it */
+    uint32_t send;              /* transfer of what it makes, or ENGINE_NO_TASK */
+    uint32_t first_segment, segment_count;
+    double kernel_factor;       /* of this slot's times */
+};
+
+/* How a step ends on one stage. Instants in seconds from the start of the simulation. */
+struct stage_end {
+    double pipeline_s;          /* its last slot */
+    double summed_s;            /* its gradients */
+    double tied_start_s, tied_end_s;
+    double update_s;            /* duration */
+};
+
+struct step_end {
+    double start_s, barrier_s, normed_s, updated_s, end_s;
+    struct stage_end *stages;
+};
+
+/* Steps one after another as one graph of tasks. */
+struct step_run {
+    struct sim *sim;
+    const struct load *load;
+    struct arena *arena;        /* lives as long as the run */
+    struct slots slots;
+    struct engine engine;
+    struct emit emit;
+    struct emit_ports ports;
+    struct random dice;
+    struct script forward[WORK_BLOCK_MAX], backward[WORK_BLOCK_MAX];
+    struct move *gathers[WORK_BLOCK_MAX], *sums[WORK_BLOCK_MAX]; /* once per step */
+    uint32_t gather_counts[WORK_BLOCK_MAX], sum_counts[WORK_BLOCK_MAX];
+    uint32_t order[WORK_BLOCK_MAX];
+    uint32_t order_count;
+    uint32_t exchange_dim;      /* charged for gathers and sums */
+    uint32_t warm_steps, step_count; /* the first are not measured */
+    struct slot_tasks *tasks;   /* [step * slots.count + slot] */
+    struct step_end *ends;      /* [step] */
+};
+
+/* How often each block sits in the chunk. */
+const uint32_t *sim_find_counts(const struct load *load, uint32_t chunk);
+/* Builds the graph and runs it, then fills the ends of its steps. */
+bool sim_run_steps(struct step_run *run, struct diag *diag);
+/* Ends of the only step when gradient sums are not part of the graph: from when its chunks ended. */
+bool sim_run_sums(struct step_run *run, struct diag *diag);
+/* Rows of the estimate, by what each second of a stage went to. */
+void sim_account(const struct step_run *run, struct sim_result *out);
+/* Memory of all stages into the estimate and the stages of the result; levels when asked for. */
+void sim_fill_memory(const struct step_run *run, struct arena *arena, struct sim_result *out);
+/* The same of one stage, without times. */
+void sim_find_memory(const struct load *load, uint32_t stage, struct stage_estimate *out, struct sim_stage *moment);
+
+#endif
