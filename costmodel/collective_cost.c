@@ -214,16 +214,30 @@ static void fill_page(struct walk *walk, struct page *page)
     }
 }
 
-/* Rounds of a staggered program wait for each other only along chains, so rounds of unequal length would not add up;
- * on paths that are all alike the longest chain has every round (a law of the members). */
-static bool paths_are_alike(const struct page *page)
+/* Rounds of a staggered program wait for each other only along chains, so rounds of unequal length would not add up; on
+ * paths that are all alike the longest chain has every round (a law of the members; so is one message per port and
+ * round). Paths are alike when all ranks share the innermost domain or none do: one round trip of rank 0 around the group
+ * shows which path that is. */
+static bool fill_staggered(struct walk *walk, struct page *page)
 {
-    for (uint32_t i = 0; i < page->phase_count; i++) {
-        const struct phase *phase = &page->phases[i];
-        if (phase->class_count > 1 ||
-            (phase->class_count == 1 && !same_class(&phase->classes[0], &page->phases[0].classes[0]))) {
+    const struct collective_group *shape = &walk->shape;
+    if (shape->inner != 1 && shape->inner != shape->ranks) {
+        return false;
+    }
+    struct phase *phase = push_phase(page, walk->book->arena);
+    phase->repeat = walk->member->round_count(walk->request->kind, shape);
+    phase->class_count = 0;
+    for (uint32_t rank = 1; rank < shape->ranks; rank++) {
+        struct path path;
+        find_path(walk, device_of(walk, rank - 1), device_of(walk, rank), &path);
+        const struct path_class near = class_of(&path, 1.0 / (double)walk->chunk_count, false);
+        find_path(walk, device_of(walk, 0), device_of(walk, rank), &path);
+        const struct path_class far = class_of(&path, 1.0 / (double)walk->chunk_count, false);
+        if (!same_class(&near, &far) || (phase->class_count > 0 && !same_class(&near, &phase->classes[0]))) {
             return false;
         }
+        phase->classes[0] = near;
+        phase->class_count = 1;
     }
     return true;
 }
@@ -264,8 +278,11 @@ static const struct page *find_page(struct collective_book *book, const struct c
     if (page->accepted) {
         struct walk walk = {.book = book, .request = request, .member = member, .shape = shape,
                             .chunk_count = member->chunk_count(request->kind, &shape)};
-        fill_page(&walk, page);
-        page->accepted = !member->staggered || paths_are_alike(page);
+        if (member->staggered) {
+            page->accepted = fill_staggered(&walk, page);
+        } else {
+            fill_page(&walk, page);
+        }
     }
     return page;
 }

@@ -24,6 +24,8 @@ struct stream_notes *costmodel_notes(struct costmodel *model, const struct strea
     notes->next = *bucket;
     *bucket = notes;
     live_build(stream, arena, &notes->live);
+    notes->saved_bytes = ARENA_PUSH(arena, double, stream->shape.chunks);
+    notes->logits_bytes = ARENA_PUSH(arena, double, stream->shape.chunks);
     return notes;
 }
 

@@ -17,6 +17,7 @@ struct stream_notes {
     struct replay_plan replay;
     void *scratch;
     struct live_sets live;
+    double *saved_bytes, *logits_bytes; /* per local chunk, of the stage looked at last */
     struct replay_cut cuts[CUT_MAX];    /* paths that were longest before: each a lower bound for any durations */
     uint32_t cut_count, next_cut;
     double *forward_s, *backward_s, *input_s, *weight_s, *send_s, *release_s;   /* per model chunk */

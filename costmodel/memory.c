@@ -30,19 +30,22 @@ static void add_live(const struct load *load, const struct stream_notes *notes, 
 {
     const uint32_t chunks = notes->live.chunks;
     double most = -1.0;
+    for (uint32_t local = 0; local < chunks; local++) {
+        const struct chunk_bytes one = chunk_bytes(load, notes->stream->model_chunk[stage * chunks + local]);
+        notes->saved_bytes[local] = one.saved;
+        notes->logits_bytes[local] = one.logits;
+    }
     for (uint32_t set = 0; set < notes->live.counts[stage]; set++) {
-        struct chunk_bytes held = {0.0, 0.0};
+        const uint32_t *live = &notes->live.sets[stage][(size_t)set * chunks];
+        double saved = 0.0, logits = 0.0;
         for (uint32_t local = 0; local < chunks; local++) {
-            const double live = notes->live.sets[stage][(size_t)set * chunks + local];
-            const struct chunk_bytes one =
-                chunk_bytes(load, notes->stream->model_chunk[stage * chunks + local]);
-            held.saved += live * one.saved;
-            held.logits += live * one.logits;
+            saved += live[local] * notes->saved_bytes[local];
+            logits += live[local] * notes->logits_bytes[local];
         }
-        if (held.saved + held.logits > most) {
-            most = held.saved + held.logits;
-            out->memory_bytes[MEMORY_ACTIVATIONS] = held.saved;
-            out->memory_bytes[MEMORY_LOGITS] = held.logits;
+        if (saved + logits > most) {
+            most = saved + logits;
+            out->memory_bytes[MEMORY_ACTIVATIONS] = saved;
+            out->memory_bytes[MEMORY_LOGITS] = logits;
         }
     }
 }

@@ -66,24 +66,40 @@ static void start_part(struct work_builder *builder, uint32_t part)
     }
 }
 
-static uint32_t push_block(struct work_builder *builder, uint32_t part, enum work_keep keep)
+static struct work_block *new_block(struct work *work)
 {
-    struct work *work = builder->work;
     assert(work->block_count < WORK_BLOCK_MAX);
-    struct work_block *block = &work->blocks[work->block_count];
+    return &work->blocks[work->block_count++];
+}
+
+static void push_block(struct work_builder *builder, uint32_t part)
+{
+    struct work_block *block = new_block(builder->work);
     memset(block, 0, sizeof *block);
     block->part = part;
-    block->keep = keep;
+    block->keep = KEEP_ALL;
     start_part(builder, part);
     work_forward_build(builder, &block->forward);
-    if (keep == KEEP_BOUNDARY) {
-        work_push_copy(&block->backward, builder->arena, &block->forward, true);
-    }
-    work_backward_build(builder, keep == KEEP_SELECTIVE && work_core_is_dropped(builder),
-                        &block->backward);
+    work_backward_build(builder, false, &block->backward);
     work_memory_build(builder, block);
     work_weights_build(builder, block);
-    return work->block_count++;
+}
+
+/* Another form of the block just pushed: only its backward and what it saves differ. */
+static void push_form(struct work_builder *builder, uint32_t plain, enum work_keep keep)
+{
+    struct work_block *block = new_block(builder->work);
+    *block = builder->work->blocks[plain];
+    block->keep = keep;
+    if (keep == KEEP_BOUNDARY) {
+        block->backward = (struct work_items){.count = 0};
+        work_push_copy(&block->backward, builder->arena, &block->forward, true);
+        work_push_copy(&block->backward, builder->arena, &builder->work->blocks[plain].backward, false);
+    } else if (work_core_is_dropped(builder)) {
+        block->backward = (struct work_items){.count = 0};
+        work_backward_build(builder, true, &block->backward);
+    }
+    work_memory_build(builder, block);
 }
 
 /* Parts that run once at the ends of the chain are always kept whole; middle layers have their
@@ -98,12 +114,13 @@ static void push_blocks(struct work_builder *builder, bool all_forms)
         if (work_find_block(work, part, KEEP_ALL) != NO_INDEX) {
             continue;
         }
-        const uint32_t block = push_block(builder, part, KEEP_ALL);
+        const uint32_t block = work->block_count;
+        push_block(builder, part);
         work->first_block = run == 0 ? block : work->first_block;
         work->last_block = run + 1 == model->run_count ? block : work->last_block;
         if (middle && all_forms) {
-            push_block(builder, part, KEEP_SELECTIVE);
-            push_block(builder, part, KEEP_BOUNDARY);
+            push_form(builder, block, KEEP_SELECTIVE);
+            push_form(builder, block, KEEP_BOUNDARY);
         }
     }
 }

@@ -57,15 +57,56 @@ static struct order_work start_order(struct search *search, const struct mesh_no
     return out;
 }
 
-static void bound_node(struct search *search, struct mesh_node *node)
+/* Compute on one device hangs on what is cut from a micro-batch: not on stages, nor on dims that only cut the batch. */
+static unsigned long long compute_key(const struct model *model, const struct mesh_node *node)
 {
+    unsigned long long key = text_digest(TEXT_DIGEST_SEED, &node->micro_batch, sizeof node->micro_batch);
+    const uint32_t batch = model_find_axis(model, "batch");
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        const struct dim_variant *variant = &dim_table[i]->variants[node->variants[i]];
+        const bool only_batch = variant->cut_count == 1 && model_find_axis(model, variant->cuts[0].axis) == batch;
+        if (!dim_table[i]->cuts_chain && !only_batch) {
+            key = text_digest(key, &node->degrees[i], sizeof node->degrees[i]);
+            key = text_digest(key, &node->variants[i], sizeof node->variants[i]);
+        }
+    }
+    return key;
+}
+
+struct compute_entry {
+    unsigned long long key;
+    double layer_s, first_s, last_s;
+    struct compute_entry *next;
+};
+
+static const struct compute_entry *find_compute(struct search *search, const struct mesh_node *node)
+{
+    const unsigned long long key = compute_key(search->problem->model, node);
+    struct compute_entry **bucket = &search->computes[key % TABLE_BUCKETS];
+    for (const struct compute_entry *entry = *bucket; entry != NULL; entry = entry->next) {
+        if (entry->key == key) {
+            return entry;
+        }
+    }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct order_work order = start_order(search, node, 0, false);
-    struct pipeline_terms terms = terms_of(search, order.started, order.pieces, compute_s);
-    terms.chunks = search->layers / terms.stages;
-    terms.chunks = terms.chunks < 1 ? 1 : terms.chunks;
-    node->bound_s = pipeline_bound_s(&terms);
+    const struct pipeline_terms terms = terms_of(search, order.started, order.pieces, compute_s);
     arena_pop(&search->scratch, mark);
+    struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);
+    *entry = (struct compute_entry){key, terms.layer_s, terms.first_s, terms.last_s, *bucket};
+    *bucket = entry;
+    return entry;
+}
+
+static void bound_node(struct search *search, struct mesh_node *node)
+{
+    const struct compute_entry *compute = find_compute(search, node);
+    const struct forms *forms = space_forms(search, node);
+    const struct pipeline_terms terms = {
+        .layer_s = compute->layer_s, .first_s = compute->first_s, .last_s = compute->last_s,
+        .layers = search->layers, .stages = forms->stages, .micro_batches = forms->micro_batches,
+        .chunks = forms->most_chunks};
+    node->bound_s = pipeline_bound_s(&terms);
 }
 
 static int by_bound(const void *a, const void *b)
@@ -223,8 +264,14 @@ static void find_unfit(struct search *search, struct mesh_node *node, const stru
 static void probe_node(struct search *search, struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct order_work order = start_order(search, node, 0, true);
     const struct forms *forms = space_forms(search, node);
+    const struct form widest = {NULL, forms->most_chunks};
+    struct order_work order = start_order(search, node, 0, false);
+    if (!form_passes(search, &order, &widest)) {
+        arena_pop(&search->scratch, mark);
+        return;
+    }
+    order = start_order(search, node, 0, true);
     struct leaf leaf = {.node = node->index};
     find_unfit(search, node, &order);
     for (uint32_t i = 0; i < forms->count && !node->unfit; i++) {
@@ -238,6 +285,26 @@ static void probe_node(struct search *search, struct mesh_node *node)
     leaf_trim_streams(search);
 }
 
+/* Orders in which the shape with most chunks, the least bubble, may still be fast enough. */
+static void start_orders(struct search *search, const struct mesh_node *node, struct orders *orders)
+{
+    uint32_t numbers[SPACE_ORDER_MAX];
+    const uint32_t all = space_orders(search, node, numbers);
+    const struct forms *forms = space_forms(search, node);
+    const struct form widest = {NULL, forms->most_chunks};
+    orders->items = ARENA_PUSH(&search->scratch, struct order_work, all);
+    for (uint32_t i = 0; i < all; i++) {
+        const struct arena_mark mark = arena_find_mark(&search->scratch);
+        const struct order_work quick = start_order(search, node, numbers[i], false);
+        const bool passes = form_passes(search, &quick, &widest);
+        arena_pop(&search->scratch, mark);
+        if (passes) {
+            orders->items[orders->count++] = start_order(search, node, numbers[i], true);
+        }
+    }
+    search->certificate.pruned[BOUND_PIPELINE] += node->leaf_count * (all - orders->count);
+}
+
 static void search_node(struct search *search, const struct mesh_node *node)
 {
     if (node->unfit && (search->best_count > 0 || search->probe_count > 0)) {
@@ -245,15 +312,11 @@ static void search_node(struct search *search, const struct mesh_node *node)
         return;
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    uint32_t numbers[SPACE_ORDER_MAX];
-    struct orders orders = {.count = space_orders(search, node, numbers)};
-    orders.items = ARENA_PUSH(&search->scratch, struct order_work, orders.count);
-    for (uint32_t i = 0; i < orders.count; i++) {
-        orders.items[i] = start_order(search, node, numbers[i], true);
-    }
+    struct orders orders = {.count = 0};
+    start_orders(search, node, &orders);
     struct leaf leaf = {.node = node->index};
     const struct forms *forms = space_forms(search, node);
-    for (uint32_t i = 0; i < forms->count && !search->stopped; i++) {
+    for (uint32_t i = 0; i < forms->count && orders.count > 0 && !search->stopped; i++) {
         search_form(search, &orders, &forms->items[i], leaf);
         leaf.index += space_alternatives(search, node, &forms->items[i])->count;
     }

@@ -51,6 +51,7 @@ struct form {
 /* Legal shapes for a number of stages and micro-batches. */
 struct forms {
     uint32_t stages, micro_batches, count;
+    uint32_t most_chunks;       /* of any of them */
     struct form *items;
     struct forms *next;
 };
@@ -78,6 +79,7 @@ struct search {
     uint32_t device_divisor_count, batch_divisor_count;
     struct alternatives *alternatives[TABLE_BUCKETS];
     struct forms *forms[TABLE_BUCKETS];
+    struct compute_entry *computes[TABLE_BUCKETS];
     struct arena stream_arena;      /* of the streams below; emptied between nodes when it grows */
     struct stream_entry *streams[TABLE_BUCKETS];
     struct leaf *best;              /* fastest first, options->top of them at most */

@@ -46,6 +46,7 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
             const struct form form = {schedule, chunks};
             if ((pins->chunks == 0 || pins->chunks == chunks) && form_is_legal(search, plan, &form)) {
                 forms->items[forms->count++] = form;
+                forms->most_chunks = chunks > forms->most_chunks ? chunks : forms->most_chunks;
             }
         }
     }
