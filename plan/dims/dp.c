@@ -10,5 +10,5 @@ const struct dim dim_dp = {
     .kind = DIM_FACTOR,
     .variants = {{.cuts = {{.axis = "batch"}}, .cut_count = 1}},
     .variant_count = 1,
-    .order = 4,
+    .order = 5,
 };

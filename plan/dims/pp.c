@@ -11,5 +11,5 @@ const struct dim dim_pp = {
     .cuts_chain = true,
     .variants = {{.cut_count = 0}},
     .variant_count = 1,
-    .order = 5,
+    .order = 4,
 };
