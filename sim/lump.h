@@ -2,7 +2,8 @@
  *
  * A step is simulated with one device for each stage, so a collective is not run rank by rank. Rounds that are alike
  * are one flow of as many times the bytes and the latency, with the terms of the slowest message of a round; alone
- * it takes what the collective takes alone. What it takes of the ports is what the busiest rank takes. */
+ * it takes what the collective takes alone. Messages that the busiest rank sends at once are one flow of their bytes
+ * together: ports are shared between streams of a device, not between a collective's own messages. */
 #ifndef SHARDPLAN_SIM_LUMP_H
 #define SHARDPLAN_SIM_LUMP_H
 
@@ -12,8 +13,9 @@
 
 struct lump {
     uint32_t level;                 /* level_count for graphs */
-    double latency_s, bytes;
-    double cap_Bps;                 /* rate alone; finite, above 0 */
+    double latency_s;
+    double bytes;                   /* of all messages that a rank sends at once */
+    double cap_Bps;                 /* their rate alone; finite, above 0 */
     double weight;                  /* bytes of the ports' capacity per byte */
     double port_Bps;                /* capacity of the ports that it goes through, one direction */
 };
