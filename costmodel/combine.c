@@ -52,13 +52,15 @@ struct stream_notes *costmodel_timed_notes(struct costmodel *model, const struct
 uint32_t costmodel_block_order(const struct work *work, uint32_t order[WORK_BLOCK_MAX])
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < work->block_count; i++) {
-        const bool pair = i + 1 < work->block_count && work->blocks[i + 1].part == work->blocks[i].part;
-        if (pair) {
-            order[count++] = i + 1;     /* layers in their recomputed form come first in a chunk */
+    for (uint32_t i = 0; i < work->block_count;) {
+        uint32_t end = i + 1;
+        while (end < work->block_count && work->blocks[end].part == work->blocks[i].part) {
+            end++;
         }
-        order[count++] = i;
-        i += pair ? 1 : 0;
+        for (uint32_t form = end; form > i; form--) {
+            order[count++] = form - 1; /* layers in their recomputed form come first in a chunk */
+        }
+        i = end;
     }
     return count;
 }

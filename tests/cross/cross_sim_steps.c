@@ -1,0 +1,288 @@
+/* Whole steps of small legal plans: the two judges agree when the simulator does nothing the other does not. */
+#include "costmodel/costmodel.h"
+#include "sim/sim.h"
+#include "tests/law/random_plan.h"
+
+#define PLAN_COUNT 240
+#define TRY_MAX 4000000u
+
+static const char *const runtimes[] = {"any", "megatron", "torchtitan", "deepspeed"};
+
+struct judged {
+    struct plan plan;
+    struct group group;
+    struct policy_use uses[3];
+    struct prices prices;
+    struct work *work;
+    struct stream stream;
+    uint32_t *layers;
+    struct load load;           /* priced by the analytic judge */
+    struct estimate estimate;   /* its answer */
+};
+
+static struct policy_value *value_of(struct policy_use *use, const char *key)
+{
+    for (uint32_t i = 0; i < use->kind->field_count; i++) {
+        if (strcmp(use->kind->fields[i].key, key) == 0) {
+            use->values[i].present = true;
+            return &use->values[i];
+        }
+    }
+    ck_abort_msg("policy %s has no field %s", use->kind->name, key);
+}
+
+/* What a search would try, now and then; rare and stale sums besides. */
+static void push_policies(struct random *random, struct judged *judged)
+{
+    judged->plan.policies = judged->uses;
+    for (uint32_t i = 0; i < policy_table_count && judged->plan.policy_count < 2; i++) {
+        struct policy_use *use = &judged->uses[judged->plan.policy_count];
+        if (policy_table[i]->choose != NULL && random_pop_below(random, 2) == 0 &&
+            policy_table[i]->choose(&problem, &judged->plan, random_pop_below(random, 4), &arena, use)) {
+            judged->plan.policy_count++;
+        }
+    }
+    if (random_pop_below(random, 4) == 0) {
+        struct policy_use *use = &judged->uses[judged->plan.policy_count++];
+        *use = (struct policy_use){.kind = policy_find("sync")};
+        value_of(use, "every")->count = 1 + random_pop_below(random, 3);
+        value_of(use, "stale")->count = random_pop_below(random, 2);
+    }
+}
+
+static bool split_layers(struct random *random, struct judged *judged)
+{
+    const uint32_t chunks = judged->work->shape.stages * judged->work->shape.chunks;
+    uint32_t left = plan_count_layers(&model);
+    judged->layers = ARENA_PUSH(&arena, uint32_t, chunks);
+    for (uint32_t i = 0; i + 1 < chunks; i++) {
+        const uint32_t most = 2 * left / (chunks - i) + 1;
+        const uint32_t take = random_pop_below(random, most + 1);
+        judged->layers[i] = take < left ? take : left;
+        left -= judged->layers[i];
+    }
+    judged->layers[chunks - 1] = left;
+    return true;
+}
+
+/* A random plan that is legal and costable, judged; false when this throw is none. */
+static bool throw_plan(struct random *random, struct judged *judged)
+{
+    memset(judged, 0, sizeof *judged);
+    fill(random, &judged->group, &judged->plan);
+    judged->plan.schedule.micro_batch = 1;
+    judged->plan.schedule.chunks = 1 + random_pop_below(random, 3);
+    setup.spare_devices = 31;
+    diag_init(&diag, &arena);
+    push_policies(random, judged);
+    if (!plan_is_legal(&problem, &judged->plan) || !plan_check_costed(&problem, &judged->plan, &diag) ||
+        plan_count_micro_batches(&problem, &judged->plan) > 48) {
+        return false;
+    }
+    judged->work = ARENA_PUSH(&arena, struct work, 1);
+    work_build(&problem, &judged->plan, &arena, judged->work);
+    ck_assert(stream_build(judged->plan.schedule.schedule, &judged->work->shape, &arena, &judged->stream, &diag));
+    return split_layers(random, judged);
+}
+
+static void price(struct judged *judged, struct costmodel *costmodel)
+{
+    const struct work *work = judged->work;
+    const uint32_t chunks = work->shape.stages * work->shape.chunks;
+    struct piece *pieces = ARENA_PUSH(&arena, struct piece, work->block_count);
+    uint32_t *counts = ARENA_PUSH(&arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
+    ck_assert(prices_read(&cluster, &runtime, &arena, &judged->prices, &diag));
+    costmodel_init(costmodel, &problem, &judged->prices, &arena);
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        costmodel_piece(costmodel, work, b, NULL, &pieces[b]);
+    }
+    work_count_blocks(work, judged->layers, counts);
+    judged->load = (struct load){.work = work, .stream = &judged->stream, .pieces = pieces, .counts = counts,
+                                 .send_s = costmodel_message_s(costmodel, work, &work->send),
+                                 .tied_s = costmodel_message_s(costmodel, work, &work->tied),
+                                 .norm_s = costmodel_message_s(costmodel, work, &work->norm)};
+    costmodel_combine(costmodel, &judged->load, true, &arena, &judged->estimate);
+}
+
+static void simulate(struct judged *judged, const struct sim_options *options, bool own_prices, struct sim_result *out)
+{
+    struct sim sim;
+    struct load load = judged->load;
+    sim_init(&sim, &problem, &judged->prices, options, &arena);
+    if (own_prices) {
+        sim_build_load(&sim, judged->work, &judged->stream, judged->layers, &arena, &load);
+    }
+    ck_assert(sim_run(&sim, &load, &arena, out, &diag));
+}
+
+/* The plan in one line. */
+static const char *describe(const struct judged *judged)
+{
+    struct text text;
+    text_init(&text, &arena);
+    text_push(&text, "%s, %s, runtime %s,", model.name, judged->plan.schedule.schedule->name, runtime.name);
+    for (uint32_t i = 0; i < judged->group.mesh_count; i++) {
+        const struct mesh_dim *dim = &judged->group.mesh[i];
+        text_push(&text, " %s %u.%u", dim->dim->name, dim->degree, dim->variant);
+    }
+    for (uint32_t i = 0; i < judged->group.fold_count; i++) {
+        text_push(&text, " %s %u", judged->group.folds[i].dim->name, judged->group.folds[i].degree);
+    }
+    text_push(&text, ", %u micro-batches, layers", judged->work->shape.micro_batches);
+    for (uint32_t i = 0; i < judged->work->shape.stages * judged->work->shape.chunks; i++) {
+        text_push(&text, " %u", judged->layers[i]);
+    }
+    for (uint32_t i = 0; i < judged->plan.policy_count; i++) {
+        text_push(&text, ", %s", judged->uses[i].kind->name);
+    }
+    return text.bytes;
+}
+
+typedef void law(struct judged *judged);
+
+static void hold(law *holds)
+{
+    struct random random;
+    random_init(&random, 5);
+    uint32_t found = 0;
+    for (size_t m = 0; m < MODEL_COUNT; m++) {
+        begin(models[m]);
+        for (uint32_t i = 0, here = 0; i < TRY_MAX && here < PLAN_COUNT / MODEL_COUNT; i++) {
+            const struct arena_mark mark = arena_find_mark(&arena);
+            struct judged judged;
+            ck_assert(runtime_read(runtimes[here % 4], (struct diag_place){0}, &arena, &runtime, &diag));
+            if (throw_plan(&random, &judged)) {
+                struct costmodel costmodel;
+                price(&judged, &costmodel);
+                holds(&judged);
+                here++;
+                found++;
+            }
+            arena_pop(&arena, mark);
+        }
+        arena_release(&arena);
+    }
+    ck_assert_uint_ge(found, PLAN_COUNT - 8);
+}
+
+#define is_near(judged, a, b, most) \
+    ck_assert_msg((a) - (b) <= (most) * (b) && (b) - (a) <= (most) * (b), "%s: %.15g, not %.15g", \
+                  describe(judged), (a), (b))
+
+static const struct sim_options nothing = {.granularity = SIM_SLOTS, .seed = 1};
+
+/* Prices message by message: the same member, protocol and pipelining, or one as good. */
+static void same_prices(struct judged *judged)
+{
+    struct sim sim;
+    struct load load;
+    sim_init(&sim, &problem, &judged->prices, &nothing, &arena);
+    sim_build_load(&sim, judged->work, &judged->stream, judged->layers, &arena, &load);
+    is_near(judged, load.send_s, judged->load.send_s, 1e-12);
+    is_near(judged, load.tied_s, judged->load.tied_s, 1e-12);
+    is_near(judged, load.norm_s, judged->load.norm_s, 1e-12);
+    for (uint32_t b = 0; b < judged->work->block_count; b++) {
+        const struct piece *own = &load.pieces[b], *same = &judged->load.pieces[b];
+        is_near(judged, own->forward_total_s, same->forward_total_s, 1e-9);
+        is_near(judged, own->backward_total_s, same->backward_total_s, 1e-9);
+        is_near(judged, own->weight_s, same->weight_s, 1e-9);
+        is_near(judged, own->gather_s, same->gather_s, 1e-12);
+        is_near(judged, own->sync_s, same->sync_s, 1e-12);
+        is_near(judged, own->stale_s, same->stale_s, 1e-12);
+        is_near(judged, own->update_s, same->update_s, 1e-9);
+    }
+}
+
+static void same_law(struct judged *judged)
+{
+    same_prices(judged);
+    for (uint32_t own = 0; own < 2; own++) {
+        struct sim_result result;
+        simulate(judged, &nothing, own == 1, &result);
+        is_near(judged, result.estimate.step_s, judged->estimate.step_s, 1e-9);
+        ck_assert_uint_eq(result.estimate.fits, judged->estimate.fits);
+        for (uint32_t stage = 0; stage < result.estimate.stage_count; stage++) {
+            is_near(judged, result.estimate.stages[stage].peak_bytes, judged->estimate.stages[stage].peak_bytes, 1e-12);
+            is_near(judged, result.estimate.stages[stage].first_step_peak_bytes,
+                    judged->estimate.stages[stage].first_step_peak_bytes, 1e-12);
+        }
+    }
+}
+
+START_TEST(nothing_on_is_the_cost_model)
+{
+    hold(same_law);
+}
+END_TEST
+
+static bool splits_backward(const struct judged *judged)
+{
+    for (uint32_t i = 0; i < judged->stream.slot_counts[0]; i++) {
+        if (judged->stream.slots[0][i].kind == SLOT_WEIGHT_GRADIENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Op by op, sums as gradients come: the same where backwards are whole. */
+static void ops_law(struct judged *judged)
+{
+    struct sim_options options = nothing;
+    options.granularity = SIM_OPS;
+    struct sim_result result;
+    simulate(judged, &options, false, &result);
+    /* a split backward's messages under the whole block are hidden by its input gradient alone */
+    is_near(judged, result.estimate.step_s, judged->estimate.step_s, splits_backward(judged) ? 0.2 : 1e-9);
+    if (judged->plan.policy_count > 0 && strcmp(judged->uses[judged->plan.policy_count - 1].kind->name, "sync") == 0) {
+        return; /* rare sums cost their share of every step there, all of it when they are due here */
+    }
+    options.overlap = options.arrival = true;
+    simulate(judged, &options, false, &result);
+    is_near(judged, result.estimate.step_s, judged->estimate.step_s, splits_backward(judged) ? 0.2 : 1e-9);
+}
+
+START_TEST(op_by_op_is_the_same)
+{
+    hold(ops_law);
+}
+END_TEST
+
+/* Kernels of a stage run one after another whatever else happens; every second of every stage is accounted for. */
+static void full_law(struct judged *judged)
+{
+    const struct sim_options options = sim_full_options();
+    struct sim sim;
+    struct estimator estimator;
+    struct sim_result result;
+    simulate(judged, &options, false, &result);
+    sim_init(&sim, &problem, &judged->prices, &options, &arena);
+    sim_estimator(&sim, &estimator);
+    ck_assert_double_ge(result.estimate.step_s, estimator.bound(&sim, &judged->load));
+    for (uint32_t stage = 0; stage < result.estimate.stage_count; stage++) {
+        const double *cost_s = result.estimate.stages[stage].cost_s;
+        double sum_s = 0;
+        for (uint32_t c = 0; c < COST_COUNT; c++) {
+            ck_assert_double_ge(cost_s[c], 0);
+            sum_s += cost_s[c];
+        }
+        is_near(judged, sum_s, result.estimate.step_s, 1e-9);
+        const double *same_s = judged->estimate.stages[stage].cost_s;
+        is_near(judged, cost_s[COST_COMPUTE], same_s[COST_COMPUTE], 1e-6);
+        is_near(judged, cost_s[COST_RECOMPUTE], same_s[COST_RECOMPUTE], 1e-6);
+        ck_assert_double_eq_tol(estimator.room_bytes(&sim, &judged->load, stage),
+                                result.estimate.stages[stage].capacity_bytes -
+                                    result.estimate.stages[stage].peak_bytes, 1);
+    }
+    struct estimate again;
+    estimator.combine(&sim, &judged->load, true, &arena, &again);
+    ck_assert_double_eq(again.step_s, result.estimate.step_s);
+}
+
+START_TEST(never_below_the_work)
+{
+    hold(full_law);
+}
+END_TEST
+
+TAP_MAIN("sim_steps", nothing_on_is_the_cost_model, op_by_op_is_the_same, never_below_the_work)
