@@ -48,9 +48,9 @@ static bool check_setup(const struct setup *setup, struct diag *diag)
                          "Megatron pads or packs: a distribution of sequence lengths is not "
                          "exported");
     if (setup->phase_count > 0)
-        good = diag_push(diag, DIAG_X602, nowhere, "one run per phase",
-                         "%u training phases do not fit into one run of Megatron",
-                         setup->phase_count);
+        good =
+            diag_push(diag, DIAG_X602, nowhere, "one run per phase",
+                      "%u training phases do not fit into one run of Megatron", setup->phase_count);
     return good;
 }
 
@@ -71,8 +71,8 @@ static bool check_groups(const struct plan *plan, struct diag *diag)
                          "order of devices are not exported");
     if (group->cut_count > 0)
         good = diag_push(diag, DIAG_X603, nowhere, "leave the cut out",
-                         "Megatron cannot cut axis '%s' of '%s' by %s instead",
-                         group->cuts[0].axis, group->cuts[0].parts, group->cuts[0].dim);
+                         "Megatron cannot cut axis '%s' of '%s' by %s instead", group->cuts[0].axis,
+                         group->cuts[0].parts, group->cuts[0].dim);
     if (group->share_count > 0)
         good = diag_push(diag, DIAG_X603, nowhere, "equal shares",
                          "Megatron has no uneven shares along %s", group->shares[0].dim);
@@ -93,9 +93,9 @@ static bool check_dims(const struct group *group, struct diag *diag)
     }
     for (uint32_t i = 0; i < group->fold_count; i++) {
         if (group->folds[i].degree > 1 && !is_one_of(group->folds[i].dim->name, folds))
-            good = diag_push(diag, DIAG_X603, nowhere, "sp and ep",
-                             "the fold '%s' is not exported to Megatron",
-                             group->folds[i].dim->name);
+            good =
+                diag_push(diag, DIAG_X603, nowhere, "sp and ep",
+                          "the fold '%s' is not exported to Megatron", group->folds[i].dim->name);
     }
     return good;
 }
@@ -202,8 +202,8 @@ static bool check_schedule(const struct problem *problem, const struct plan *pla
                          "Megatron interleaves chunks on 2 stages only where sends overlap");
     if (stages * schedule->chunks > 1 && schedule->layers == NULL)
         good = diag_push(diag, DIAG_X606, nowhere, "state the layers of every stage and chunk",
-                         "the plan leaves open how %u layers spread over %u stages of %u chunks",
-                         plan_count_layers(problem->model), stages, schedule->chunks);
+                         "the plan leaves open how %u layers spread over %u chunks of %u stages",
+                         plan_count_layers(problem->model), stages * schedule->chunks, stages);
     return good;
 }
 

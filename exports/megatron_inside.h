@@ -60,14 +60,12 @@ bool megatron_check_policies(const struct problem *problem, const struct plan *p
                              struct diag *diag);
 
 /* Setup, placement, schedule. */
-bool megatron_check_plan(const struct problem *problem, const struct plan *plan,
-                         struct diag *diag);
+bool megatron_check_plan(const struct problem *problem, const struct plan *plan, struct diag *diag);
 void megatron_push_plan(const struct problem *problem, const struct plan *plan,
                         const struct megatron_arguments *out);
 
 /* What stands before and after the arguments of a launch script. */
-void megatron_open_script(const struct problem *problem, const struct plan *plan,
-                          struct text *out);
+void megatron_open_script(const struct problem *problem, const struct plan *plan, struct text *out);
 void megatron_close_script(struct text *out);
 
 #endif

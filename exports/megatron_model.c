@@ -79,8 +79,7 @@ static bool check_experts(const struct transformer *shape, const struct megatron
                      sizes->tp);
 }
 
-bool megatron_check_model(const struct problem *problem, const struct plan *plan,
-                          struct diag *diag)
+bool megatron_check_model(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     const struct transformer *shape = problem->model->transformer;
     struct megatron_sizes sizes;
@@ -186,8 +185,9 @@ void megatron_push_model(const struct problem *problem, const struct megatron_ar
 {
     const struct transformer *shape = problem->model->transformer;
     const uint32_t multiple = problem->setup->runtime->vocab_multiple;
-    megatron_push_note(out, "model %s; not in its description, so not here: rotary base, epsilon "
-                            "of the norms, initialisation%s",
+    megatron_push_note(out,
+                       "model %s; not in its description, so not here: rotary base, epsilon "
+                       "of the norms, initialisation%s",
                        problem->model->name,
                        shape->moe.experts > 0 ? ", scoring and loss of the router" : "");
     megatron_push(out, "--num-layers", "%u", shape->layers);

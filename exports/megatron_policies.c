@@ -88,17 +88,16 @@ static bool check_over(const struct plan *plan, const struct policy_value *over,
 static bool check_shard(const struct plan *plan, const struct policy_use *use, struct diag *diag)
 {
     static const char *const known[] = {"tensors", "over", "regather", NULL};
-    static const char *const beyond[] = {"gradients", "parameters"};
+    const struct policy_value *tensors = policy_find_value(use, "tensors");
+    const uint32_t level = lists(tensors, "parameters") ? 3 : lists(tensors, "gradients") ? 2 : 1;
     bool good = check_fields(use, known, diag);
-    for (uint32_t i = 0; i < 2; i++) {
-        if (lists(policy_find_value(use, "tensors"), beyond[i]))
-            good = diag_push(diag, DIAG_X605, nowhere,
-                             "shard the optimizer alone (ZeRO level 1), or export to a runtime "
-                             "with fully sharded data parallelism",
-                             "sharded %s (ZeRO level %u) are not exported: the plan is for "
-                             "Megatron's distributed optimizer, not its FSDP",
-                             beyond[i], i + 2);
-    }
+    if (level > 1)
+        good = diag_push(diag, DIAG_X605, nowhere,
+                         "shard the optimizer alone (ZeRO level 1), or export to a runtime with "
+                         "fully sharded data parallelism",
+                         "sharded %s (ZeRO level %u) are not exported: Megatron's distributed "
+                         "optimizer shards the optimizer alone",
+                         level == 3 ? "parameters" : "gradients", level);
     good &= check_over(plan, policy_find_value(use, "over"), diag);
     return good;
 }
@@ -150,8 +149,8 @@ static bool check_sync(const struct policy_use *use, struct diag *diag)
     if ((via[0] != '\0' && strcmp(via, "all-reduce") != 0) || count_of(use, "every", 1) > 1 ||
         count_of(use, "stale", 0) > 0)
         good = diag_push(diag, DIAG_X605, nowhere, "leave policy 'sync' out",
-                         "Megatron sums gradients with an all-reduce in every step, not via '%s' "
-                         "every %llu steps, %llu steps late",
+                         "Megatron sums gradients with an all-reduce in every step, at once: via "
+                         "'%s', every %llu, stale %llu is not exported",
                          via[0] == '\0' ? "all-reduce" : via,
                          (unsigned long long)count_of(use, "every", 1),
                          (unsigned long long)count_of(use, "stale", 0));

@@ -1,0 +1,1 @@
+export @ --to rank-map --script

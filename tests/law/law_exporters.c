@@ -1,0 +1,250 @@
+/* What holds for every exporter: one text per plan, a reason or a text, nothing left out in silence. */
+#include <string.h>
+
+#include "exports/exporter.h"
+#include "models/transformer.h"
+#include "tests/law/random_plan.h"
+
+#define TRIES 6000
+
+static struct text first, second;
+
+static bool export_to(const struct exporter *exporter, const struct plan *plan, bool script,
+                      struct text *out)
+{
+    text_init(out, &arena);
+    text_push(out, "before\n");
+    diag_init(&diag, &arena);
+    return exporter_write(exporter, &problem, plan, script, out, &diag);
+}
+
+/* --- data ------------------------------------------------------------------------------------- */
+
+START_TEST(every_member_is_sound)
+{
+    ck_assert_uint_ge(exporter_table_count, 2);
+    for (uint32_t i = 0; i < exporter_table_count; i++) {
+        const struct exporter *exporter = exporter_table[i];
+        ck_assert_msg(exporter->summary[0] != '\0', "%s says nothing", exporter->name);
+        ck_assert_ptr_eq(exporter_find(exporter->name), exporter);
+        ck_assert_str_eq(exporter_names()[i], exporter->name);
+        ck_assert_ptr_nonnull(exporter->write);
+    }
+    ck_assert_ptr_null(exporter_names()[exporter_table_count]);
+    ck_assert_ptr_null(exporter_find("megatrom"));
+}
+END_TEST
+
+/* --- random plans ----------------------------------------------------------------------------- */
+
+/* Half of the plans say how the layers spread, a third shard or recompute. */
+static void settle(struct random *random, struct plan *plan)
+{
+    static const char *const kinds[] = {"shard", "keep"};
+    const uint32_t chunks = plan_count_stages(plan) * plan->schedule.chunks;
+    const uint32_t layers = plan_count_layers(&model);
+    if (random_pop_below(random, 2) == 0 && chunks > 0 && chunks <= layers) {
+        plan->schedule.stages = plan_count_stages(plan);
+        plan->schedule.layers = ARENA_PUSH(&arena, uint32_t, chunks);
+        for (uint32_t i = 0; i < layers; i++)
+            plan->schedule.layers[i < chunks ? i : random_pop_below(random, chunks)]++;
+    }
+    const uint32_t kind = random_pop_below(random, 6);
+    struct policy_use *use = ARENA_PUSH(&arena, struct policy_use, 1);
+    if (kind < 2 && policy_find(kinds[kind])
+                        ->choose(&problem, plan, random_pop_below(random, 3), &arena, use)) {
+        plan->policies = use;
+        plan->policy_count = 1;
+    }
+}
+
+/* Refused: reasons of the exporter's own, nothing written. Written: the same twice, whole lines. */
+static bool expect_answer(const struct exporter *exporter, const struct plan *plan, bool script)
+{
+    const bool good = export_to(exporter, plan, script, &first);
+    ck_assert_msg(good == (diag.count == 0), "%s: written with %u errors", exporter->name,
+                  diag.count);
+    for (uint32_t i = 0; i < diag.kept; i++)
+        ck_assert_msg(diag_code_name(diag.entries[i].code)[0] == 'X',
+                      "%s refuses a legal plan with %s", exporter->name,
+                      diag_code_name(diag.entries[i].code));
+    if (!good) {
+        ck_assert_str_eq(first.bytes, "before\n");
+        return false;
+    }
+    ck_assert(export_to(exporter, plan, script, &second));
+    ck_assert_str_eq(first.bytes, second.bytes);
+    ck_assert_msg(first.length > 7 && first.bytes[first.length - 1] == '\n', "%s: no whole lines",
+                  exporter->name);
+    ck_assert_ptr_null(strstr(first.bytes, "(null)"));
+    return true;
+}
+
+START_TEST(each_plan_is_written_or_refused)
+{
+    uint32_t written[16] = {0}, refused[16] = {0};
+    for (size_t m = 0; m < MODEL_COUNT; m++) {
+        struct random random;
+        random_init(&random, 7 + m);
+        begin(models[m]);
+        const struct arena_mark mark = arena_find_mark(&arena);
+        for (uint32_t t = 0; t < TRIES; t++) {
+            struct group group;
+            struct plan plan;
+            fill(&random, &group, &plan);
+            settle(&random, &plan);
+            for (uint32_t i = 0; plan_is_legal(&problem, &plan) && i < exporter_table_count; i++) {
+                const bool good = expect_answer(exporter_table[i], &plan, false);
+                (*(good ? &written[i] : &refused[i]))++;
+                if (exporter_table[i]->script != NULL)
+                    ck_assert(expect_answer(exporter_table[i], &plan, true) == good);
+            }
+            arena_pop(&arena, mark);
+        }
+        arena_release(&arena);
+    }
+    for (uint32_t i = 0; i < exporter_table_count; i++) {
+        ck_assert_msg(written[i] >= 20, "%s: only %u plans written", exporter_table[i]->name,
+                      written[i]);
+        ck_assert_msg((refused[i] > 0) == (exporter_table[i]->can_express != NULL),
+                      "%s: %u plans refused", exporter_table[i]->name, refused[i]);
+    }
+}
+END_TEST
+
+/* An illegal plan is never written, a script never where there is none. */
+START_TEST(what_is_wrong_is_refused)
+{
+    begin("toy-gqa-8l");
+    struct group group = {.mesh_count = 1};
+    group.mesh[0] = (struct mesh_dim){.dim = dim_find("dp"), .degree = 32};
+    struct plan plan = {
+        .groups = &group, .group_count = 1, .schedule = {.micro_batch = 3, .chunks = 1}};
+    for (uint32_t i = 0; i < exporter_table_count; i++) {
+        ck_assert(export_to(exporter_table[i], &plan, false, &first));
+        if (exporter_table[i]->script == NULL) {
+            ck_assert(!export_to(exporter_table[i], &plan, true, &first));
+            ck_assert_int_eq(diag.entries[0].code, DIAG_X607);
+        }
+        group.mesh[0].degree = 31;
+        ck_assert(!export_to(exporter_table[i], &plan, false, &first));
+        ck_assert_str_eq(first.bytes, "before\n");
+        group.mesh[0].degree = 32;
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+/* --- nothing in silence ----------------------------------------------------------------------- */
+
+/* A change that changes what runs must change the text, or be refused. */
+static void expect_change(const struct exporter *exporter, const struct plan *plan,
+                          const char *what)
+{
+    if (export_to(exporter, plan, false, &second))
+        ck_assert_msg(strcmp(first.bytes, second.bytes) != 0, "%s does not see %s", exporter->name,
+                      what);
+}
+
+static const struct group base_group = {.mesh_count = 3, .fold_count = 1};
+
+static void fill_base(struct group *group)
+{
+    *group = base_group;
+    group->mesh[0] = (struct mesh_dim){.dim = dim_find("tp"), .degree = 2};
+    group->mesh[1] = (struct mesh_dim){.dim = dim_find("cp"), .degree = 4};
+    group->mesh[2] = (struct mesh_dim){.dim = dim_find("pp"), .degree = 4};
+    group->folds[0] = (struct mesh_fold){.dim = dim_find("sp"), .degree = 2};
+}
+
+static void change_schedule(const struct exporter *exporter, struct plan *plan)
+{
+    uint32_t other[] = {1, 2, 3, 2};
+    struct plan_schedule old = plan->schedule;
+    plan->schedule.layers = other;
+    expect_change(exporter, plan, "the layers");
+    plan->schedule = old;
+    plan->schedule.micro_batch = 2;
+    expect_change(exporter, plan, "the micro-batch");
+    plan->schedule = old;
+    plan->schedule.schedule = schedule_find("gpipe");
+    expect_change(exporter, plan, "the schedule");
+    plan->schedule = old;
+    plan->schedule.staleness = 1;
+    expect_change(exporter, plan, "staleness");
+    plan->schedule = old;
+    plan->schedule.travels = "weights";
+    expect_change(exporter, plan, "what travels");
+    plan->schedule = old;
+}
+
+static void change_group(const struct exporter *exporter, struct plan *plan)
+{
+    struct group *group = plan->groups;
+    struct slice_range slice = {.first_device = 0, .device_count = 32, .compute_frac = 1};
+    group->mesh[1].variant = 1;
+    expect_change(exporter, plan, "the variant");
+    fill_base(group);
+    group->fold_count = 0;
+    expect_change(exporter, plan, "the fold");
+    fill_base(group);
+    group->mesh[0].dim = dim_find("cp");
+    group->mesh[1].dim = dim_find("tp");
+    group->folds[0].degree = 4;
+    expect_change(exporter, plan, "the order");
+    fill_base(group);
+    group->mesh[1] = (struct mesh_dim){.dim = dim_find("dp"), .degree = 4};
+    expect_change(exporter, plan, "another dimension");
+    fill_base(group);
+    group->slices = &slice;
+    group->slice_count = 1;
+    slice.compute_frac = 0.5;
+    expect_change(exporter, plan, "half a device");
+    fill_base(group);
+}
+
+/* Every kind of policy that can be tried: one use of it is seen, or refused. */
+static void change_policies(const struct exporter *exporter, struct plan *plan)
+{
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        struct policy_use use = {.kind = policy_table[i]};
+        if (policy_table[i]->choose != NULL)
+            ck_assert(policy_table[i]->choose(&problem, plan, 0, &arena, &use));
+        plan->policies = &use;
+        plan->policy_count = 1;
+        /* An empty use of 'sync' says what is so anyway. */
+        if (policy_table[i]->choose != NULL || !policy_table[i]->reconciles)
+            expect_change(exporter, plan, policy_table[i]->name);
+        plan->policy_count = 0;
+    }
+}
+
+/* Exporters whose subject is the whole plan; the map of ranks is about placement alone. */
+START_TEST(nothing_is_left_out_in_silence)
+{
+    begin("toy-gqa-8l");
+    uint32_t layers[] = {2, 2, 2, 2};
+    struct group group;
+    fill_base(&group);
+    struct plan plan = {.groups = &group,
+                        .group_count = 1,
+                        .schedule = {.schedule = schedule_find("1f1b"),
+                                     .micro_batch = 1,
+                                     .chunks = 1,
+                                     .layers = layers,
+                                     .stages = 4}};
+    for (uint32_t i = 0; i < exporter_table_count; i++) {
+        if (exporter_table[i]->can_express == NULL)
+            continue;
+        ck_assert_msg(export_to(exporter_table[i], &plan, false, &first), "%s: %s",
+                      exporter_table[i]->name, diag.entries[0].message);
+        change_schedule(exporter_table[i], &plan);
+        change_group(exporter_table[i], &plan);
+        change_policies(exporter_table[i], &plan);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("exporters", every_member_is_sound, each_plan_is_written_or_refused,
+         what_is_wrong_is_refused, nothing_is_left_out_in_silence)
