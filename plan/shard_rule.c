@@ -19,6 +19,11 @@ static bool has_axis(axis_set set, uint32_t axis)
     return (set >> axis & 1u) != 0;
 }
 
+static uint64_t ceil_div(uint64_t value, uint64_t by)
+{
+    return (value + by - 1) / by;
+}
+
 /* First axis of the variant's list that the domain has; STATE_WHOLE if none. */
 static int8_t first_cut(const struct model *model, const struct dim *dim, uint32_t variant,
                         axis_set domain)
@@ -116,26 +121,34 @@ static void push_factors(struct shard_mesh *mesh, const struct group *group)
     }
 }
 
+static uint32_t ranks_that_cut(const struct shard_mesh *mesh, uint32_t axis)
+{
+    struct shard_cut cut;
+    uint32_t ranks = 1;
+    shard_cut_find(mesh, (axis_set)1 << axis, &cut);
+    for (uint32_t i = 0; i < mesh->atom_count; i++) {
+        ranks *= cut.axis[i] == (int8_t)axis ? mesh->atoms[i].size : 1;
+    }
+    return ranks;
+}
+
 /* Axes of size 0 take theirs from the setup: the batch of one micro-batch over all replicas, the
- * sequence. */
+ * sequence. A padded axis grows to the runtime's multiple on every rank that cuts it. */
 static void fill_sizes(struct shard_mesh *mesh, const struct problem *problem, uint32_t micro_batch)
 {
     const struct model *model = problem->model;
-    const uint32_t batch = model_find_axis(model, "batch");
-    uint64_t batch_size = micro_batch;
-    struct shard_cut cut;
-    if (batch != NO_INDEX) {
-        shard_cut_find(mesh, (axis_set)1 << batch, &cut);
-        for (uint32_t i = 0; i < mesh->atom_count; i++) {
-            batch_size *= cut.axis[i] == (int8_t)batch ? mesh->atoms[i].size : 1;
-        }
-    }
     for (uint32_t i = 0; i < model->axis_count; i++) {
         const struct axis *axis = &model->axes[i];
         mesh->sizes[i] = axis->size != 0 ? axis->size : problem->setup->seq_length;
+        if (axis->padded) {
+            const uint64_t multiple =
+                (uint64_t)problem->setup->runtime->vocab_multiple * ranks_that_cut(mesh, i);
+            mesh->sizes[i] = ceil_div(axis->size, multiple) * multiple;
+        }
     }
+    const uint32_t batch = model_find_axis(model, "batch");
     if (batch != NO_INDEX) {
-        mesh->sizes[batch] = batch_size;
+        mesh->sizes[batch] = (uint64_t)micro_batch * ranks_that_cut(mesh, batch);
     }
 }
 
@@ -237,11 +250,6 @@ struct shard_state shard_state_gradient(const struct shard_mesh *mesh, const str
                                         const struct tensor *tensor, bool mirrored)
 {
     return state_of(mesh, cut, tensor, mirrored, STATE_PARTIAL);
-}
-
-static uint64_t ceil_div(uint64_t value, uint64_t by)
-{
-    return (value + by - 1) / by;
 }
 
 double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *tensor,

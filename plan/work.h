@@ -173,6 +173,7 @@ void work_finish(const struct work *started, const struct plan *plan, struct are
                  struct work *out);
 /* Beliefs: finite, non-negative, groups in range, shards >= 1. */
 bool work_check(const struct work *work, struct diag *diag);
+/* JSON for people: groups, blocks with their items, the messages between stages. */
 void work_dump(const struct work *work, struct json_writer *out);
 
 /* How often each block sits in each model chunk: out[chunk * WORK_BLOCK_MAX + block], chunk in

@@ -106,13 +106,21 @@ struct move_choice {
     bool hidden;
 };
 
+static const struct move_choice all_moves = {MOVES_ALL, false};
+
+struct transition {
+    uint32_t tensor;
+    struct shard_state from, to;
+};
+
 /* Messages for the moves of one tensor. */
-static void push_moves(struct work_builder *builder, uint32_t tensor, struct shard_state from,
-                       struct shard_state to, struct move_choice choice, struct work_items *out)
+static void push_moves(struct work_builder *builder, struct transition transition,
+                       struct move_choice choice, struct work_items *out)
 {
-    const struct tensor *which = &builder->model->tensors[tensor];
+    const struct tensor *which = &builder->model->tensors[transition.tensor];
     struct shard_move moves[SHARD_MOVE_MAX];
-    const uint32_t count = shard_moves_find(builder->mesh, which, from, to, moves);
+    const uint32_t count =
+        shard_moves_find(builder->mesh, which, transition.from, transition.to, moves);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pieces = travelling_pieces(builder, &moves[i]);
         if (choice.set != MOVES_ALL && (pieces > 0) != (choice.set == MOVES_TRAVELLING)) {
@@ -192,8 +200,8 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
             const uint32_t tensor = which->inputs[i];
             const struct shard_state wanted = operand_state(builder, op, i);
             if (builder->known[tensor] && deliver(builder, &log, tensor, wanted)) {
-                push_moves(builder, tensor, builder->stored[tensor], wanted,
-                           (struct move_choice){MOVES_ALL, false}, out);
+                push_moves(builder, (struct transition){tensor, builder->stored[tensor], wanted},
+                           all_moves, out);
                 builder->stored[tensor] = kept_state(builder, builder->stored[tensor], wanted);
             }
         }
@@ -209,8 +217,8 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
                         ? STATE_WHOLE
                         : builder->stored[part->output].at[i];
     }
-    push_moves(builder, part->output, builder->stored[part->output], end,
-               (struct move_choice){MOVES_ALL, false}, out);
+    push_moves(builder, (struct transition){part->output, builder->stored[part->output], end},
+               all_moves, out);
     builder->stored[part->output] = end;
 }
 
@@ -229,35 +237,44 @@ static struct shard_state gradient_target(const struct work_builder *builder, ui
     return state;
 }
 
+struct state_set {
+    struct shard_state of[READER_MAX];
+    uint32_t count;
+};
+
+static void add_state(const struct work_builder *builder, struct shard_state state,
+                      struct state_set *out)
+{
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (same_state(builder, &out->of[i], &state)) {
+            return;
+        }
+    }
+    assert(out->count < READER_MAX);
+    out->of[out->count++] = state;
+}
+
 /* Gradients of one tensor from all its readers are summed where they are alike, then moved once per
  * state. */
 static void push_gradient_moves(struct work_builder *builder, uint32_t tensor,
                                 struct move_choice choice, struct work_items *out)
 {
-    struct shard_state states[READER_MAX];
-    uint32_t count = 0;
+    struct state_set states = {.count = 0};
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         const struct op *which = op_at(builder, op);
         for (uint32_t i = 0; i < which->input_count; i++) {
-            if (which->inputs[i] != tensor) {
-                continue;
-            }
-            const struct shard_state state = shard_state_gradient(builder->mesh, &builder->cuts[op],
-                                                                  &builder->model->tensors[tensor],
-                                                                  (which->mirrored >> i & 1u) != 0);
-            bool seen = false;
-            for (uint32_t k = 0; k < count; k++) {
-                seen = seen || same_state(builder, &states[k], &state);
-            }
-            if (!seen) {
-                assert(count < READER_MAX);
-                states[count++] = state;
+            if (which->inputs[i] == tensor) {
+                add_state(builder,
+                          shard_state_gradient(builder->mesh, &builder->cuts[op],
+                                               &builder->model->tensors[tensor],
+                                               (which->mirrored >> i & 1u) != 0),
+                          &states);
             }
         }
     }
     const struct shard_state target = gradient_target(builder, tensor);
-    for (uint32_t k = 0; k < count; k++) {
-        push_moves(builder, tensor, states[k], target, choice, out);
+    for (uint32_t k = 0; k < states.count; k++) {
+        push_moves(builder, (struct transition){tensor, states.of[k], target}, choice, out);
     }
 }
 
@@ -321,7 +338,7 @@ static void push_regathers(struct work_builder *builder, struct unit unit, struc
             const struct shard_state wanted = operand_state(builder, op, i);
             if (reads_again(which, tensor) && builder->known[tensor] &&
                 deliver(builder, log, tensor, wanted)) {
-                push_moves(builder, tensor, builder->stored[tensor], wanted,
+                push_moves(builder, (struct transition){tensor, builder->stored[tensor], wanted},
                            (struct move_choice){MOVES_ALL, hidden}, out);
             }
         }
@@ -405,9 +422,10 @@ void work_backward_build(struct work_builder *builder, bool reruns_core, struct 
     struct deliveries log = {.count = 0};
     const struct tensor *output = &builder->model->tensors[part->output];
     if (output->class == TENSOR_ACTIVATION) {
-        push_moves(builder, part->output, work_boundary_state(builder, output),
-                   gradient_target(builder, part->output), (struct move_choice){MOVES_ALL, false},
-                   out);
+        push_moves(builder,
+                   (struct transition){part->output, work_boundary_state(builder, output),
+                                       gradient_target(builder, part->output)},
+                   all_moves, out);
     }
     for (uint32_t left = part->op_count; left > 0;) {
         struct unit unit = {left - 1, left - 1};

