@@ -17,17 +17,27 @@ uint32_t emit_join(struct emit *emit, uint32_t a, uint32_t b)
     if (a == ENGINE_NO_TASK) {
         return b;
     }
-    const uint32_t join = engine_push_delay(emit->engine, emit_label(emit, EMIT_COMPUTE, NULL), 0.0);
+    const uint32_t join =
+        engine_push_delay(emit->engine, emit_label(emit, EMIT_COMPUTE, NULL), 0.0);
     engine_push_edge(emit->engine, a, join);
     engine_push_edge(emit->engine, b, join);
     return join;
+}
+
+void emit_delay(struct emit *emit, const char *name, double seconds)
+{
+    const uint32_t task =
+        engine_push_delay(emit->engine, emit_label(emit, EMIT_COMPUTE, name), seconds);
+    engine_push_edge(emit->engine, emit->cursor, task);
+    emit->cursor = task;
 }
 
 void emit_push_segment(struct emit *emit, struct emit_segment segment)
 {
     if (emit->segment_count == emit->segment_capacity) {
         emit->segment_capacity = emit->segment_capacity == 0 ? 256 : 2 * emit->segment_capacity;
-        struct emit_segment *grown = ARENA_PUSH(emit->arena, struct emit_segment, emit->segment_capacity);
+        struct emit_segment *grown =
+            ARENA_PUSH(emit->arena, struct emit_segment, emit->segment_capacity);
         if (emit->segment_count > 0) {
             memcpy(grown, emit->segments, emit->segment_count * sizeof *grown);
         }
@@ -52,14 +62,19 @@ static uint32_t push_flow(struct emit *emit, struct engine_label label, const st
                           const uint32_t *resources, double share)
 {
     return engine_push_flow(emit->engine, label,
-                            &(struct world_flow){.resources = resources, .resource_count = 2,
-                                                 .weight = lump->weight, .cap_Bps = lump->cap_Bps,
-                                                 .latency_s = lump->latency_s * share, .bytes = lump->bytes * share});
+                            &(struct world_flow){.resources = resources,
+                                                 .resource_count = 2,
+                                                 .weight = lump->weight,
+                                                 .cap_Bps = lump->cap_Bps,
+                                                 .latency_s = lump->latency_s * share,
+                                                 .bytes = lump->bytes * share});
 }
 
-uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move, double share, uint32_t after)
+uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move,
+                   double share, uint32_t after)
 {
-    const struct engine_label label = emit_label(emit, stream, work_cause_name(move->message->cause));
+    const struct engine_label label =
+        emit_label(emit, stream, work_cause_name(move->message->cause));
     const double part = share * emit->message_factor;
     if (!emit->contends || move->lumps->count == 0) {
         const uint32_t task = engine_push_delay(emit->engine, label, move->seconds * part);
@@ -76,7 +91,8 @@ uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move
     return after;
 }
 
-uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device, uint32_t after)
+uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device,
+                   uint32_t after)
 {
     uint32_t *resources = ARENA_PUSH(emit->arena, uint32_t, 2);
     resources[0] = find_ports(emit, emit->device, lump)[0];
@@ -97,14 +113,17 @@ static uint32_t push_moves(struct emit *emit, const struct bar *bar, double shar
     return after;
 }
 
-static uint32_t push_kernel(struct emit *emit, const struct bar *bar, double seconds, uint32_t after)
+static uint32_t push_kernel(struct emit *emit, const struct bar *bar, double seconds,
+                            uint32_t after)
 {
-    const uint32_t task = engine_push_delay(emit->engine, emit_label(emit, EMIT_COMPUTE, bar->name), seconds);
+    const uint32_t task =
+        engine_push_delay(emit->engine, emit_label(emit, EMIT_COMPUTE, bar->name), seconds);
     engine_push_edge(emit->engine, after, task);
     return task;
 }
 
-/* The first piece is on the device; each other arrives while the kernel works on those before it. */
+/* The first piece is on the device; each other arrives while the kernel works on those before
+ * it. */
 static void emit_pieces(struct emit *emit, const struct bar *bar, double kernel_s)
 {
     const double pieces = bar->pieces;
@@ -127,12 +146,16 @@ static void emit_bar(struct emit *emit, const struct bar *bar)
         emit_pieces(emit, bar, kernel_s);
     } else {
         const uint32_t kernel = push_kernel(emit, bar, kernel_s, emit->cursor);
-        const uint32_t moved = bar->move_count > 0 ? push_moves(emit, bar, 1.0, emit->cursor) : ENGINE_NO_TASK;
+        const uint32_t moved =
+            bar->move_count > 0 ? push_moves(emit, bar, 1.0, emit->cursor) : ENGINE_NO_TASK;
         emit->cursor = emit_join(emit, kernel, moved);
     }
-    emit_push_segment(emit, (struct emit_segment){.task = emit->cursor, .kernel_s = kernel_s, .cost = bar->cost,
-                                                  .dim = bar->move_count > 0 ? bar->moves[0].message->dim : NO_INDEX,
-                                                  .is_weight = bar->is_weight});
+    emit_push_segment(emit, (struct emit_segment){
+                                .task = emit->cursor,
+                                .kernel_s = kernel_s,
+                                .cost = bar->cost,
+                                .dim = bar->move_count > 0 ? bar->moves[0].message->dim : NO_INDEX,
+                                .is_weight = bar->is_weight});
 }
 
 void emit_script(struct emit *emit, const struct script *script, enum emit_part part)
@@ -149,6 +172,7 @@ void emit_script(struct emit *emit, const struct script *script, enum emit_part 
     }
     if (has_under) {
         emit->cursor = emit_join(emit, emit->cursor, under);
-        emit_push_segment(emit, (struct emit_segment){.task = emit->cursor, .dim = script->under[0].message->dim});
+        emit_push_segment(emit, (struct emit_segment){.task = emit->cursor,
+                                                      .dim = script->under[0].message->dim});
     }
 }

@@ -5,10 +5,17 @@
 #include "sim/engine.h"
 #include "sim/script.h"
 
-enum emit_stream { EMIT_COMPUTE, EMIT_TENSOR, EMIT_PREFETCH, EMIT_DATA, EMIT_SEND, EMIT_STREAM_COUNT };
+enum emit_stream {
+    EMIT_COMPUTE,
+    EMIT_TENSOR,
+    EMIT_PREFETCH,
+    EMIT_DATA,
+    EMIT_SEND,
+    EMIT_STREAM_COUNT
+};
 
-/* A stretch of a device's compute stream: ends with the task; its kernel's share has a cost of its own, the rest
- * was spent waiting for messages of the dim (NO_INDEX: there are none). */
+/* A stretch of a device's compute stream: ends with the task; its kernel's share has a cost of
+ * its own, the rest was spent waiting for messages of the dim (NO_INDEX: there are none). */
 struct emit_segment {
     uint32_t task;
     double kernel_s;
@@ -19,31 +26,36 @@ struct emit_segment {
 
 /* Ports of every device by level: {out, in}, resources of the engine or UINT32_MAX. */
 struct emit_ports {
-    uint32_t levels;            /* rows per device */
-    uint32_t *pairs;            /* [2 * (device * levels + level)] */
+    uint32_t levels; /* rows per device */
+    uint32_t *pairs; /* [2 * (device * levels + level)] */
 };
 
 struct emit {
     struct engine *engine;
     struct arena *arena;
-    bool contends;              /* messages are flows over the ports, else delays */
+    bool contends; /* messages are flows over the ports, else delays */
     struct emit_ports *ports;
     struct emit_segment *segments;
     uint32_t segment_count, segment_capacity;
     /* of the device at hand */
     uint32_t device;
-    uint32_t cursor;            /* last task of its compute stream, or ENGINE_NO_TASK */
-    double kernel_factor, message_factor;   /* on all durations: jitter */
+    uint32_t cursor;                      /* last task of its compute stream, or ENGINE_NO_TASK */
+    double kernel_factor, message_factor; /* on all durations: jitter */
 };
 
 /* tag of tasks: device * EMIT_STREAM_COUNT + stream. */
 struct engine_label emit_label(const struct emit *emit, enum emit_stream stream, const char *name);
-/* A task that lasts no time behind two others (either may be ENGINE_NO_TASK); one of them if that says it all. */
+/* A task that lasts no time behind two others (either may be ENGINE_NO_TASK); one of them if
+ * that says it all. */
 uint32_t emit_join(struct emit *emit, uint32_t a, uint32_t b);
+/* A delay on the device's compute stream, moving its cursor. */
+void emit_delay(struct emit *emit, const char *name, double seconds);
 /* A share of a message behind a task; its last task. */
-uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move, double share, uint32_t after);
+uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move,
+                   double share, uint32_t after);
 /* A message between two devices at their ports. */
-uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device, uint32_t after);
+uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device,
+                   uint32_t after);
 
 enum emit_part { EMIT_ALL, EMIT_INPUT, EMIT_WEIGHT };
 /* The script on the device's compute stream, moving its cursor; segments are logged. */

@@ -1,4 +1,5 @@
-/* Looks over each member's rounds once per group, then prices the slowest messages for each size. */
+/* Looks over each member's rounds once per group, then prices the slowest messages for each
+ * size. */
 #include "sim/lump.h"
 
 #include <assert.h>
@@ -24,7 +25,8 @@ struct lump_book {
     struct found *lists[BUCKETS];
 };
 
-struct lump_book *lump_book_init(const struct cluster *cluster, const struct prices *prices, struct arena *arena)
+struct lump_book *lump_book_init(const struct cluster *cluster, const struct prices *prices,
+                                 struct arena *arena)
 {
     struct lump_book *book = ARENA_PUSH(arena, struct lump_book, 1);
     book->cluster = cluster;
@@ -34,7 +36,8 @@ struct lump_book *lump_book_init(const struct cluster *cluster, const struct pri
 }
 
 static const struct survey *find_survey(struct lump_book *book, enum collective_kind kind,
-                                        const struct rank_group *group, const struct collective *member,
+                                        const struct rank_group *group,
+                                        const struct collective *member,
                                         const struct collective_group *shape)
 {
     unsigned long long key = text_digest(TEXT_DIGEST_SEED, &kind, sizeof kind);
@@ -56,24 +59,28 @@ static const struct survey *find_survey(struct lump_book *book, enum collective_
     return survey;
 }
 
-/* --- prices for a size ------------------------------------------------------------------------- */
+/* --- prices for a size ------------------------------------------------------------------------ */
 
-static struct lump price_sort(const struct lump_book *book, const struct sort *sort, uint32_t protocol, double bytes)
+static struct lump price_sort(const struct lump_book *book, const struct sort *sort,
+                              uint32_t protocol, double bytes)
 {
     const struct link_kind *link = sort->link;
     const uint32_t own = protocol < link->protocol_count ? protocol : link->protocol_count - 1;
-    const struct path path = {.latency_s = sort->latency_s, .bandwidth_Bps = sort->shared_Bps, .link = link->name};
+    const struct path path = {
+        .latency_s = sort->latency_s, .bandwidth_Bps = sort->shared_Bps, .link = link->name};
     const struct message_price price = prices_message(book->prices, &path, own, sort->in_network);
     const bool has_own_terms = sort->in_network && link->in_network_rate_frac > 0.0;
-    const double reached_frac = has_own_terms ? link->in_network_rate_frac : link->protocols[own].rate_frac;
+    const double reached_frac =
+        has_own_terms ? link->in_network_rate_frac : link->protocols[own].rate_frac;
     const struct cluster *cluster = book->cluster;
     return (struct lump){.level = sort->level,
                          .latency_s = price.latency_s,
                          .bytes = bytes * sort->bytes_frac * sort->messages,
                          .cap_Bps = price.rate_Bps * sort->messages,
                          .weight = 1.0 / reached_frac,
-                         .port_Bps = cluster->level_count == 0 ? sort->alone_Bps
-                                                               : cluster->levels[sort->level].bandwidth_Bps};
+                         .port_Bps = cluster->level_count == 0
+                                         ? sort->alone_Bps
+                                         : cluster->levels[sort->level].bandwidth_Bps};
 }
 
 static double lump_s(const struct lump *lump)
@@ -82,8 +89,8 @@ static double lump_s(const struct lump *lump)
 }
 
 /* The slowest message of the stretch's rounds; zero time if there is none. */
-static struct lump price_stretch(const struct lump_book *book, const struct stretch *stretch, uint32_t protocol,
-                                 double bytes)
+static struct lump price_stretch(const struct lump_book *book, const struct stretch *stretch,
+                                 uint32_t protocol, double bytes)
 {
     struct lump slowest = {.cap_Bps = 1.0, .weight = 1.0, .port_Bps = 1.0};
     for (uint32_t i = 0; i < stretch->sort_count; i++) {
@@ -95,7 +102,8 @@ static struct lump price_stretch(const struct lump_book *book, const struct stre
     return slowest;
 }
 
-static double survey_s(const struct lump_book *book, const struct survey *survey, uint32_t protocol, double bytes)
+static double survey_s(const struct lump_book *book, const struct survey *survey, uint32_t protocol,
+                       double bytes)
 {
     double seconds = survey->base_s;
     for (uint32_t i = 0; i < survey->stretch_count; i++) {
@@ -106,7 +114,8 @@ static double survey_s(const struct lump_book *book, const struct survey *survey
 }
 
 /* Stretches of the same ports and rate one after another are one flow. */
-static void fill_lumps(const struct lump_book *book, const struct survey *survey, double bytes, struct lump_list *out)
+static void fill_lumps(const struct lump_book *book, const struct survey *survey, double bytes,
+                       struct lump_list *out)
 {
     struct lump *lumps = ARENA_PUSH(book->arena, struct lump, survey->stretch_count);
     for (uint32_t i = 0; i < survey->stretch_count; i++) {
@@ -148,53 +157,80 @@ struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t
     return best;
 }
 
-static void try_member(struct lump_book *book, enum collective_kind kind, const struct rank_group *group,
-                       const struct collective *member, struct found *found, const struct survey **best, double bytes)
+/* A message being priced: the best so far. */
+struct trial {
+    struct lump_book *book;
+    enum collective_kind kind;
+    const struct rank_group *group;
+    double bytes;
+    struct lump_list *list;
+    const struct survey *best;
+};
+
+static void try_shape(struct trial *trial, const struct collective *member,
+                      const struct collective_group *shape)
+{
+    const struct survey *survey =
+        find_survey(trial->book, trial->kind, trial->group, member, shape);
+    for (uint32_t protocol = 0; survey->is_usable && protocol < survey->protocol_count;
+         protocol++) {
+        const double seconds = survey_s(trial->book, survey, protocol, trial->bytes);
+        if (trial->best == NULL || seconds < trial->list->seconds) {
+            trial->best = survey;
+            *trial->list = (struct lump_list){.member = member,
+                                              .protocol = protocol,
+                                              .pipeline = shape->pipeline,
+                                              .seconds = seconds};
+        }
+    }
+}
+
+static void try_all(struct trial *trial)
 {
     struct collective_group shape;
-    collective_group_find(book->cluster, group, 0, &shape);
-    for (uint32_t pipeline = 1; pipeline <= member->pipeline_max; pipeline *= 2) {
-        shape.pipeline = pipeline;
-        if (!collective_accepts(member, kind, &shape) || program_is_dense(member, kind, &shape)) {
-            return;
-        }
-        const struct survey *survey = find_survey(book, kind, group, member, &shape);
-        for (uint32_t protocol = 0; survey->is_usable && protocol < survey->protocol_count; protocol++) {
-            const double seconds = survey_s(book, survey, protocol, bytes);
-            if (*best == NULL || seconds < found->list.seconds) {
-                *best = survey;
-                found->list = (struct lump_list){
-                    .member = member, .protocol = protocol, .pipeline = pipeline, .seconds = seconds};
+    collective_group_find(trial->book->cluster, trial->group, 0, &shape);
+    for (uint32_t i = 0; i < collective_table_count; i++) {
+        const struct collective *member = collective_table[i];
+        for (uint32_t pipeline = 1; pipeline <= member->pipeline_max; pipeline *= 2) {
+            shape.pipeline = pipeline;
+            if (collective_accepts(member, trial->kind, &shape) &&
+                !program_is_dense(member, trial->kind, &shape)) {
+                try_shape(trial, member, &shape);
             }
         }
     }
 }
 
-const struct lump_list *lump_find(struct lump_book *book, enum collective_kind kind, const struct rank_group *group,
-                                  double bytes)
+static struct found *push_found(struct lump_book *book, unsigned long long key)
+{
+    struct found *found = ARENA_PUSH(book->arena, struct found, 1);
+    *found =
+        (struct found){.next = book->lists[key % BUCKETS], .key = key, .list = {.pipeline = 1}};
+    book->lists[key % BUCKETS] = found;
+    return found;
+}
+
+const struct lump_list *lump_find(struct lump_book *book, enum collective_kind kind,
+                                  const struct rank_group *group, double bytes)
 {
     unsigned long long key = text_digest(TEXT_DIGEST_SEED, &kind, sizeof kind);
     key = text_digest(key, &bytes, sizeof bytes);
     key = text_digest(key, group->steps, group->step_count * sizeof group->steps[0]);
-    struct found **bucket = &book->lists[key % BUCKETS];
-    for (const struct found *found = *bucket; found != NULL; found = found->next) {
-        if (found->key == key) {
-            return &found->list;
+    for (const struct found *at = book->lists[key % BUCKETS]; at != NULL; at = at->next) {
+        if (at->key == key) {
+            return &at->list;
         }
     }
-    struct found *found = ARENA_PUSH(book->arena, struct found, 1);
-    *found = (struct found){.next = *bucket, .key = key, .list = {.pipeline = 1}};
-    *bucket = found;
+    struct found *found = push_found(book, key);
     if (group->ranks < 2 || bytes == 0.0) {
         return &found->list;
     }
-    const struct survey *best = NULL;
-    for (uint32_t i = 0; i < collective_table_count; i++) {
-        try_member(book, kind, group, collective_table[i], found, &best, bytes);
-    }
-    if (best == NULL) {
+    struct trial trial = {
+        .book = book, .kind = kind, .group = group, .bytes = bytes, .list = &found->list};
+    try_all(&trial);
+    if (trial.best == NULL) {
         BUG("no collective serves a %s over %u ranks", collective_kind_name(kind), group->ranks);
     }
-    fill_lumps(book, best, bytes, &found->list);
+    fill_lumps(book, trial.best, bytes, &found->list);
     return &found->list;
 }

@@ -40,7 +40,8 @@ struct lump_look_request {
     const struct rank_group *group;
 };
 
-/* The member takes the shape. Fills stretches, base, protocols, whether its rounds can be added up at all. */
+/* The member takes the shape. Fills stretches, base, protocols, whether its rounds can be added
+ * up at all. */
 void lump_look(const struct lump_look_request *request, const struct collective *member,
                const struct collective_group *shape, struct arena *arena, struct survey *out);
 

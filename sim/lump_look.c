@@ -12,14 +12,15 @@
 struct seen {
     uint32_t rank, chunk_count;
     uint32_t level;
-    uint32_t first_hop, hop_count;  /* none through a switch that reduces: it takes nobody's bandwidth twice */
+    uint32_t first_hop,
+        hop_count; /* none through a switch that reduces: it takes nobody's bandwidth twice */
     const struct link_kind *link;
     double latency_s, bandwidth_Bps;
     bool in_network, reduces;
 };
 
 struct seen_hop {
-    size_t load;                    /* its place in the loads */
+    size_t load; /* its place in the loads */
     double bandwidth_Bps;
 };
 
@@ -35,9 +36,10 @@ struct look {
     struct arena *arena;
     struct survey *survey;
     uint32_t chunk_count;
-    uint32_t *devices;              /* [rank] */
-    uint32_t *loads;                /* per port of a rank and level, then per hop of the cluster; zero between rounds */
-    uint32_t *sends;                /* [rank] in the round */
+    uint32_t *devices; /* [rank] */
+    uint32_t
+        *loads; /* per port of a rank and level, then per hop of the cluster; zero between rounds */
+    uint32_t *sends; /* [rank] in the round */
     struct level_way ways[LEVEL_MAX];
     struct seen *seen;
     struct seen_hop *hops;
@@ -83,8 +85,11 @@ static void find_switched(struct look *look, uint32_t to, struct seen *seen)
         struct path path;
         find_path(look, seen->rank, to, &path);
         assert(path.hop_count == 2);
-        *way = (struct level_way){true, prices_find_link(look->request->prices, path.link), path.latency_s,
-                                  path.bandwidth_Bps, {path.hops[0].bandwidth_Bps, path.hops[1].bandwidth_Bps}};
+        *way = (struct level_way){true,
+                                  prices_find_link(look->request->prices, path.link),
+                                  path.latency_s,
+                                  path.bandwidth_Bps,
+                                  {path.hops[0].bandwidth_Bps, path.hops[1].bandwidth_Bps}};
     }
     seen->link = way->link;
     seen->latency_s = way->latency_s;
@@ -99,7 +104,8 @@ static void find_any(struct look *look, uint32_t to, struct seen *seen)
 {
     struct path path;
     find_path(look, seen->rank, to, &path);
-    const size_t ports = (size_t)2 * look->request->group->ranks * look->request->cluster->level_count;
+    const size_t ports =
+        (size_t)2 * look->request->group->ranks * look->request->cluster->level_count;
     seen->level = path.level;
     seen->link = prices_find_link(look->request->prices, path.link);
     seen->latency_s = path.latency_s;
@@ -114,8 +120,11 @@ static void see(struct look *look, uint32_t rank, const struct collective_step *
     const struct cluster *cluster = look->request->cluster;
     const bool in_network = step->to == COLLECTIVE_SWITCH;
     const uint32_t to = in_network ? (rank == 0 ? 1 : 0) : step->to;
-    struct seen seen = {.rank = rank, .chunk_count = step->chunk_count, .first_hop = look->hop_count,
-                        .in_network = in_network, .reduces = step->reduce};
+    struct seen seen = {.rank = rank,
+                        .chunk_count = step->chunk_count,
+                        .first_hop = look->hop_count,
+                        .in_network = in_network,
+                        .reduces = step->reduce};
     if (cluster->level_count > 0) {
         seen.level = cluster_find_level(cluster, look->devices[rank], look->devices[to]);
     }
@@ -137,8 +146,9 @@ static void see(struct look *look, uint32_t rank, const struct collective_step *
 static bool same_sort(const struct sort *a, const struct sort *b)
 {
     return a->level == b->level && a->link == b->link && a->latency_s == b->latency_s &&
-           a->alone_Bps == b->alone_Bps && a->shared_Bps == b->shared_Bps && a->bytes_frac == b->bytes_frac &&
-           a->messages == b->messages && a->in_network == b->in_network;
+           a->alone_Bps == b->alone_Bps && a->shared_Bps == b->shared_Bps &&
+           a->bytes_frac == b->bytes_frac && a->messages == b->messages &&
+           a->in_network == b->in_network;
 }
 
 static void push_sort(struct look *look, struct stretch *stretch, const struct sort *sort)
@@ -149,13 +159,15 @@ static void push_sort(struct look *look, struct stretch *stretch, const struct s
         }
     }
     if (stretch->sort_count == stretch->sort_capacity) {
-        stretch->sorts = grow(look->arena, stretch->sorts, &stretch->sort_capacity, sizeof *stretch->sorts);
+        stretch->sorts =
+            grow(look->arena, stretch->sorts, &stretch->sort_capacity, sizeof *stretch->sorts);
     }
     stretch->sorts[stretch->sort_count++] = *sort;
     struct survey *survey = look->survey;
     survey->base_s = sort->link->base_s > survey->base_s ? sort->link->base_s : survey->base_s;
-    survey->protocol_count = sort->link->protocol_count > survey->protocol_count ? sort->link->protocol_count
-                                                                                 : survey->protocol_count;
+    survey->protocol_count = sort->link->protocol_count > survey->protocol_count
+                                 ? sort->link->protocol_count
+                                 : survey->protocol_count;
 }
 
 static struct sort sort_of(const struct look *look, const struct seen *seen)
@@ -163,10 +175,12 @@ static struct sort sort_of(const struct look *look, const struct seen *seen)
     const struct cluster *cluster = look->request->cluster;
     const uint32_t ranks = look->request->group->ranks;
     const uint32_t parts = look->request->kind == COLLECTIVE_ALL_TO_ALL ? ranks : look->chunk_count;
-    const bool has_one_port = cluster->level_count == 0 || cluster->levels[seen->level].kind == LEVEL_SWITCH;
+    const bool has_one_port =
+        cluster->level_count == 0 || cluster->levels[seen->level].kind == LEVEL_SWITCH;
     double shared_Bps = seen->bandwidth_Bps;
     for (uint32_t i = seen->first_hop; i < seen->first_hop + seen->hop_count; i++) {
-        const double share_Bps = look->hops[i].bandwidth_Bps / (double)look->loads[look->hops[i].load];
+        const double share_Bps =
+            look->hops[i].bandwidth_Bps / (double)look->loads[look->hops[i].load];
         shared_Bps = share_Bps < shared_Bps ? share_Bps : shared_Bps;
     }
     /* down from a switch comes one sum, or what all others sent */
@@ -205,7 +219,8 @@ static struct stretch *push_stretch(struct look *look, uint32_t repeat)
 {
     struct survey *survey = look->survey;
     if (survey->stretch_count == survey->stretch_capacity) {
-        survey->stretches = grow(look->arena, survey->stretches, &survey->stretch_capacity, sizeof *survey->stretches);
+        survey->stretches = grow(look->arena, survey->stretches, &survey->stretch_capacity,
+                                 sizeof *survey->stretches);
     }
     struct stretch *stretch = &survey->stretches[survey->stretch_count++];
     *stretch = (struct stretch){.repeat = repeat};
@@ -219,8 +234,8 @@ static void look_at_all(struct look *look)
     const enum collective_kind kind = look->request->kind;
     const uint32_t rounds = member->round_count(kind, &survey->shape);
     for (uint32_t round = 0; round < rounds;) {
-        struct stretch *stretch =
-            push_stretch(look, member->alike == NULL ? 1 : member->alike(kind, &survey->shape, round));
+        struct stretch *stretch = push_stretch(
+            look, member->alike == NULL ? 1 : member->alike(kind, &survey->shape, round));
         struct collective_step step;
         for (uint32_t rank = 0; rank < survey->shape.ranks; rank++) {
             for (uint32_t i = 0; member->step(kind, &survey->shape, round, rank, i, &step); i++) {
@@ -232,10 +247,11 @@ static void look_at_all(struct look *look)
     }
 }
 
-/* --- members whose ranks do not go in step -------------------------------------------------------- */
+/* --- members whose ranks do not go in step ---------------------------------------------------- */
 
-/* Ranks of a staggered program wait for each other only along chains; where all messages have the same terms the
- * longest chain has every round (a law of the members), elsewhere rounds would not add up. */
+/* Ranks of a staggered program wait for each other only along chains; where all messages have
+ * the same terms the longest chain has every round (a law of the members), elsewhere rounds
+ * would not add up. */
 static bool is_even(const struct survey *survey)
 {
     const struct sort *first = NULL;
@@ -315,12 +331,15 @@ void lump_look(const struct lump_look_request *request, const struct collective 
 {
     const struct cluster *cluster = request->cluster;
     const uint32_t ranks = request->group->ranks;
-    const size_t loads = (size_t)2 * ranks * cluster->level_count + cluster_count_resources(cluster);
+    const size_t loads =
+        (size_t)2 * ranks * cluster->level_count + cluster_count_resources(cluster);
     out->member = member;
     out->shape = *shape;
     out->is_usable = true;
     out->protocol_count = 1;
-    struct look look = {.request = request, .arena = arena, .survey = out,
+    struct look look = {.request = request,
+                        .arena = arena,
+                        .survey = out,
                         .chunk_count = member->chunk_count(request->kind, shape),
                         .devices = ARENA_PUSH(arena, uint32_t, ranks),
                         .sends = ARENA_PUSH(arena, uint32_t, ranks),

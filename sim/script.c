@@ -6,9 +6,11 @@
 
 #define JOINED_MAX 8
 
-struct move script_find_move(struct lump_book *book, const struct work *work, const struct work_message *message)
+struct move script_find_move(struct lump_book *book, const struct work *work,
+                             const struct work_message *message)
 {
-    const struct lump_list *lumps = lump_find(book, message->kind, &work->groups[message->group], message->bytes);
+    const struct lump_list *lumps =
+        lump_find(book, message->kind, &work->groups[message->group], message->bytes);
     const double share = 1.0 / (double)message->period;
     return (struct move){lumps, share, lumps->seconds / (double)message->period, message};
 }
@@ -18,7 +20,7 @@ struct writer {
     const struct prices *prices;
     const struct work *work;
     struct script *script;
-    struct bar next;            /* messages waiting for their kernel */
+    struct bar next; /* messages waiting for their kernel */
 };
 
 static void add_move(struct writer *writer, const struct work_message *message)
@@ -41,8 +43,8 @@ static void add_move(struct writer *writer, const struct work_message *message)
 }
 
 /* Keys arrive in pieces, so attention runs as that many smaller kernels. */
-static double kernel_s(const struct prices *prices, const struct work_compute *const *items, uint32_t count,
-                       uint32_t pieces)
+static double kernel_s(const struct prices *prices, const struct work_compute *const *items,
+                       uint32_t count, uint32_t pieces)
 {
     enum provenance provenance;
     if (pieces <= 1 || items[0]->kind != OP_ATTENTION) {
@@ -56,14 +58,17 @@ static double kernel_s(const struct prices *prices, const struct work_compute *c
     return (double)pieces * prices_compute_s(prices, 0, &one, 1, &provenance);
 }
 
-static void add_kernel(struct writer *writer, const struct work_compute *const *items, uint32_t count)
+static void add_kernel(struct writer *writer, const struct work_compute *const *items,
+                       uint32_t count)
 {
     struct bar bar = writer->next;
     bar.pieces = bar.pieces > 1 ? bar.pieces : 1;
     bar.name = items[0]->name;
     bar.is_kernel = true;
     bar.is_weight = items[0]->pass == PASS_WEIGHT_GRADIENT;
-    bar.cost = items[0]->pass == PASS_UPDATE ? COST_OPTIMIZER : items[0]->recompute ? COST_RECOMPUTE : COST_COMPUTE;
+    bar.cost = items[0]->pass == PASS_UPDATE ? COST_OPTIMIZER
+               : items[0]->recompute         ? COST_RECOMPUTE
+                                             : COST_COMPUTE;
     bar.kernel_s = kernel_s(writer->prices, items, count, bar.pieces);
     writer->script->bars[writer->script->bar_count++] = bar;
     memset(&writer->next, 0, sizeof writer->next);
@@ -74,8 +79,11 @@ static void add_rest(struct writer *writer)
 {
     for (uint32_t i = 0; i < writer->next.move_count; i++) {
         const struct move *move = &writer->next.moves[i];
-        writer->script->bars[writer->script->bar_count++] = (struct bar){
-            .name = work_cause_name(move->message->cause), .pieces = 1, .moves = {*move}, .move_count = 1};
+        writer->script->bars[writer->script->bar_count++] =
+            (struct bar){.name = work_cause_name(move->message->cause),
+                         .pieces = 1,
+                         .moves = {*move},
+                         .move_count = 1};
     }
 }
 

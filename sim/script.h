@@ -1,4 +1,5 @@
-/* A block's list of work as bars: a kernel with the messages that travel under it, or a message that is waited for. */
+/* A block's list of work as bars: a kernel with the messages that travel under it, or a message
+ * that is waited for. */
 #ifndef SHARDPLAN_SIM_SCRIPT_H
 #define SHARDPLAN_SIM_SCRIPT_H
 
@@ -10,17 +11,17 @@
 
 struct move {
     const struct lump_list *lumps;
-    double share;               /* of the message: 1 / period */
-    double seconds;             /* alone, times the share */
+    double share;   /* of the message: 1 / period */
+    double seconds; /* alone, times the share */
     const struct work_message *message;
 };
 
 struct bar {
     const char *name;
-    bool is_kernel, is_weight;  /* weight: part of a weight gradient */
-    enum cost cost;             /* of the kernel */
+    bool is_kernel, is_weight; /* weight: part of a weight gradient */
+    enum cost cost;            /* of the kernel */
     double kernel_s;
-    uint32_t pieces;            /* in which kernel and moves feed each other, >= 1 */
+    uint32_t pieces; /* in which kernel and moves feed each other, >= 1 */
     struct move moves[BAR_MOVE_MAX];
     uint32_t move_count;
 };
@@ -32,7 +33,8 @@ struct script {
     uint32_t under_count;
 };
 
-struct move script_find_move(struct lump_book *book, const struct work *work, const struct work_message *message);
+struct move script_find_move(struct lump_book *book, const struct work *work,
+                             const struct work_message *message);
 void script_build(struct lump_book *book, const struct prices *prices, const struct work *work,
                   const struct work_items *list, struct arena *arena, struct script *out);
 

@@ -11,15 +11,22 @@
 
 struct sim_options sim_full_options(void)
 {
-    return (struct sim_options){.contention = true, .arrival = true, .overlap = true, .rounding = true,
-                                .granularity = SIM_OPS, .seed = 1};
+    return (struct sim_options){.contention = true,
+                                .arrival = true,
+                                .overlap = true,
+                                .rounding = true,
+                                .granularity = SIM_OPS,
+                                .seed = 1};
 }
 
 void sim_init(struct sim *sim, const struct problem *problem, const struct prices *prices,
               const struct sim_options *options, struct arena *arena)
 {
-    *sim = (struct sim){.problem = problem, .prices = prices, .arena = arena,
-                        .book = lump_book_init(problem->cluster, prices, arena), .options = *options};
+    *sim = (struct sim){.problem = problem,
+                        .prices = prices,
+                        .arena = arena,
+                        .book = lump_book_init(problem->cluster, prices, arena),
+                        .options = *options};
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */
@@ -42,13 +49,16 @@ static void prepare_blocks(struct step_run *run)
         run->gather_counts[b] = find_moves(run, &block->gather, &run->gathers[b]);
         run->sum_counts[b] = find_moves(run, &block->sync, &run->sums[b]);
         if (run->sim->options.granularity == SIM_OPS) {
-            script_build(run->sim->book, run->sim->prices, work, &block->forward, run->arena, &run->forward[b]);
-            script_build(run->sim->book, run->sim->prices, work, &block->backward, run->arena, &run->backward[b]);
+            script_build(run->sim->book, run->sim->prices, work, &block->forward, run->arena,
+                         &run->forward[b]);
+            script_build(run->sim->book, run->sim->prices, work, &block->backward, run->arena,
+                         &run->backward[b]);
         }
     }
 }
 
-/* Steps so that each rare message is sent as often as it should be; a first one to fill what runs across steps. */
+/* Steps so that each rare message is sent as often as it should be; a first one to fill what
+ * runs across steps. */
 static void count_steps(struct step_run *run)
 {
     const struct sim_options *options = &run->sim->options;
@@ -63,7 +73,9 @@ static void count_steps(struct step_run *run)
         }
     }
     run->warm_steps = distance > 0 && options->overlap ? 1 : 0;
-    run->step_count = options->iterations > 0 ? options->iterations : rarest <= STEP_MAX ? rarest : 1;
+    run->step_count = options->iterations > 0 ? options->iterations
+                      : rarest <= STEP_MAX    ? rarest
+                                              : 1;
     run->step_count = options->overlap ? run->step_count + run->warm_steps : 1;
 }
 
@@ -97,12 +109,18 @@ static void prepare(struct step_run *run)
     count_steps(run);
     run->exchange_dim = find_exchange_dim(run);
     random_init(&run->dice, options->seed);
-    run->ports = (struct emit_ports){levels, ARENA_PUSH(run->arena, uint32_t, (size_t)2 * levels * stages)};
+    run->ports =
+        (struct emit_ports){levels, ARENA_PUSH(run->arena, uint32_t, (size_t)2 * levels * stages)};
     memset(run->ports.pairs, 0xff, (size_t)2 * levels * stages * sizeof *run->ports.pairs);
-    run->emit = (struct emit){.engine = &run->engine, .arena = run->arena, .contends = options->contention,
-                              .ports = &run->ports, .kernel_factor = 1.0, .message_factor = 1.0,
+    run->emit = (struct emit){.engine = &run->engine,
+                              .arena = run->arena,
+                              .contends = options->contention,
+                              .ports = &run->ports,
+                              .kernel_factor = 1.0,
+                              .message_factor = 1.0,
                               .cursor = ENGINE_NO_TASK};
-    run->tasks = ARENA_PUSH(run->arena, struct slot_tasks, (size_t)run->step_count * run->slots.count);
+    run->tasks =
+        ARENA_PUSH(run->arena, struct slot_tasks, (size_t)run->step_count * run->slots.count);
     run->ends = ARENA_PUSH(run->arena, struct step_end, run->step_count);
     for (uint32_t step = 0; step < run->step_count; step++) {
         run->ends[step].stages = ARENA_PUSH(run->arena, struct stage_end, stages);
@@ -117,12 +135,14 @@ static bool run_once(struct step_run *run, struct diag *diag)
 
 /* --- what ran when ---------------------------------------------------------------------------- */
 
-static void push_span(const struct step_run *run, uint32_t task, struct arena *arena, struct sim_result *out)
+static void push_span(const struct step_run *run, uint32_t task, struct arena *arena,
+                      struct sim_result *out)
 {
-    static const char *const streams[EMIT_STREAM_COUNT] = {"compute", "tensor messages", "prefetch", "data messages",
-                                                           "send"};
+    static const char *const streams[EMIT_STREAM_COUNT] = {"compute", "tensor messages", "prefetch",
+                                                           "data messages", "send"};
     const struct engine_label label = engine_find_label(&run->engine, task);
-    const uint64_t start = engine_find_start(&run->engine, task), end = engine_find_end(&run->engine, task);
+    const uint64_t start = engine_find_start(&run->engine, task),
+                   end = engine_find_end(&run->engine, task);
     if (label.name == NULL || start == end) {
         return;
     }
@@ -154,7 +174,8 @@ static void push_spans(const struct step_run *run, struct arena *arena, struct s
     }
 }
 
-bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, struct sim_result *out, struct diag *diag)
+bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, struct sim_result *out,
+             struct diag *diag)
 {
     struct arena scratch;
     arena_init(&scratch);
@@ -183,7 +204,8 @@ bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, stru
 
 /* --- many runs -------------------------------------------------------------------------------- */
 
-static bool run_for_time(struct sim *sim, const struct load *load, double *step_s, struct diag *diag)
+static bool run_for_time(struct sim *sim, const struct load *load, double *step_s,
+                         struct diag *diag)
 {
     struct arena scratch;
     arena_init(&scratch);
@@ -194,8 +216,8 @@ static bool run_for_time(struct sim *sim, const struct load *load, double *step_
     return good;
 }
 
-bool sim_run_many(struct sim *sim, const struct load *load, uint32_t runs, struct arena *arena, double **step_s,
-                  struct diag *diag)
+bool sim_run_many(struct sim *sim, const struct load *load, uint32_t runs, struct arena *arena,
+                  double **step_s, struct diag *diag)
 {
     double *times_s = ARENA_PUSH(arena, double, runs);
     struct sim seeded = *sim;
@@ -218,7 +240,8 @@ bool sim_run_many(struct sim *sim, const struct load *load, uint32_t runs, struc
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static void piece(void *state, const struct work *work, uint32_t block, const struct piece *like, struct piece *out)
+static void piece(void *state, const struct work *work, uint32_t block, const struct piece *like,
+                  struct piece *out)
 {
     sim_piece(state, work, block, like, out);
 }
@@ -228,7 +251,8 @@ static double message_s(void *state, const struct work *work, const struct work_
     return sim_message_s(state, work, message);
 }
 
-static void combine(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out)
+static void combine(void *state, const struct load *load, bool detail, struct arena *arena,
+                    struct estimate *out)
 {
     struct arena scratch;
     struct diag diag;
@@ -256,8 +280,8 @@ static double room_bytes(void *state, const struct load *load, uint32_t stage)
     return row.capacity_bytes - row.peak_bytes;
 }
 
-/* A stage runs its own slots one after another, whatever it waits for besides. Messages between its kernels may be
- * hidden by rounding, kernels may not. */
+/* A stage runs its own slots one after another, whatever it waits for besides. Messages between
+ * its kernels may be hidden by rounding, kernels may not. */
 static double bound(void *state, const struct load *load)
 {
     (void)state;
@@ -269,9 +293,11 @@ static double bound(void *state, const struct load *load)
             const uint32_t chunk = load->stream->model_chunk[stage * shape->chunks + local];
             for (uint32_t b = 0; b < load->work->block_count; b++) {
                 const struct piece *own = &load->pieces[b];
-                const double kernels_s = own->forward_s[COST_COMPUTE] + own->backward_s[COST_COMPUTE] +
+                const double kernels_s = own->forward_s[COST_COMPUTE] +
+                                         own->backward_s[COST_COMPUTE] +
                                          own->backward_s[COST_RECOMPUTE];
-                busy_s += kernels_s * (double)sim_find_counts(load, chunk)[b] * (double)shape->micro_batches;
+                busy_s += kernels_s * (double)sim_find_counts(load, chunk)[b] *
+                          (double)shape->micro_batches;
             }
         }
         most_s = busy_s > most_s ? busy_s : most_s;
@@ -281,6 +307,11 @@ static double bound(void *state, const struct load *load)
 
 void sim_estimator(struct sim *sim, struct estimator *out)
 {
-    *out = (struct estimator){.name = "simulator", .state = sim, .piece = piece, .message_s = message_s,
-                              .combine = combine, .room_bytes = room_bytes, .bound = bound};
+    *out = (struct estimator){.name = "simulator",
+                              .state = sim,
+                              .piece = piece,
+                              .message_s = message_s,
+                              .combine = combine,
+                              .room_bytes = room_bytes,
+                              .bound = bound};
 }

@@ -8,25 +8,29 @@
 #include "sim/lump.h"
 
 enum sim_granularity {
-    SIM_SLOTS,                  /* one task for each slot of the schedule */
-    SIM_OPS                     /* each kernel and message of it */
+    SIM_SLOTS, /* one task for each slot of the schedule */
+    SIM_OPS    /* each kernel and message of it */
 };
 
-/* What the simulator does that the analytic judge does not; with everything off and slots it gives that judge's time.
- * Turned off one after another they say where a difference comes from. */
+/* What the simulator does that the analytic judge does not; with everything off and slots it
+ * gives that judge's time. Turned off one after another they say where a difference comes from. */
 struct sim_options {
-    bool contention;    /* messages share the ports of their device, on the ways their stage really has; off: each takes
-                         * what it takes alone between the first devices */
-    bool arrival;       /* who exchanges waits for the last to arrive; off: nobody waits for others than the schedule says */
-    bool overlap;       /* gradient sums start when their layer's gradients are there, rare ones in the step they are
-                         * due; off: as if whole backwards ended each chunk, rare ones by their share in every step */
-    bool rounding;      /* times are rounded to picoseconds; off: to femtoseconds */
+    /* Messages share the ports of their device, on the ways their stage really has; off: each takes
+     * what it takes alone between the first devices. */
+    bool contention;
+    /* Who exchanges waits for the last to arrive; off: for nobody but whom the schedule names. */
+    bool arrival;
+    /* Gradient sums start when their layer's gradients are there, rare ones in the step they are
+     * due; off: as if whole backwards ended each chunk, rare ones by their share in every step. */
+    bool overlap;
+    bool rounding; /* times are rounded to picoseconds; off: to femtoseconds */
     enum sim_granularity granularity;
-    uint32_t iterations;        /* steps to average over; 0: as many as the rarest message asks for, at least 1 */
-    /* A slot's kernels, or a message, take up to so much longer or shorter, evenly drawn twice and averaged. */
+    /* Steps to average over; 0: as many as the rarest message asks for, at least 1. */
+    uint32_t iterations;
+    /* A slot's kernels, or a message, take up to so much longer or shorter, triangular. */
     double compute_jitter_frac, network_jitter_frac;
     uint64_t seed;
-    bool spans;                 /* keep what ran when */
+    bool spans; /* keep what ran when */
 };
 
 /* All on, ops, no jitter. */
@@ -34,21 +38,21 @@ struct sim_options sim_full_options(void);
 
 struct sim_span {
     uint32_t stage;
-    const char *stream;         /* "slots", "compute", "tensor messages", ... */
+    const char *stream; /* "slots", "compute", "tensor messages", ... */
     const char *name;
     double start_s, end_s;
 };
 
 /* One stage over the measured steps. */
 struct sim_stage {
-    double busy_s;              /* kernels, per step */
-    double idle_frac;           /* share of the pipeline's time in which it runs no slot */
-    double start_s, end_s;      /* first slot starts, last slot ends, in the first measured step */
+    double busy_s;         /* kernels, per step */
+    double idle_frac;      /* share of the pipeline's time in which it runs no slot */
+    double start_s, end_s; /* first slot starts, last slot ends, in the first measured step */
     /* The fullest moment. */
     double peak_bytes, peak_at_s;
-    double live_micro_batches;  /* held then; a chunk counts 1 / chunks */
-    uint32_t peak_slot;         /* the forward that filled it: position in the stage's order */
-    uint32_t peak_block;        /* block of the work program whose kept tensors take most of it, or NO_INDEX */
+    double live_micro_batches; /* held then; a chunk counts 1 / chunks */
+    uint32_t peak_slot;        /* the forward that filled it: position in the stage's order */
+    uint32_t peak_block;       /* block whose kept tensors take most of it, or NO_INDEX */
 };
 
 /* Bytes of one stage from an instant on. */
@@ -58,14 +62,14 @@ struct sim_level {
 };
 
 struct sim_result {
-    struct estimate estimate;   /* with its stages */
+    struct estimate estimate; /* with its stages */
     struct sim_stage *stages;
-    double bubble_frac;         /* mean idle_frac */
+    double bubble_frac; /* mean idle_frac */
     uint64_t events;
-    uint32_t iterations;        /* measured */
-    struct sim_span *spans;     /* with options.spans, by start */
+    uint32_t iterations;    /* measured */
+    struct sim_span *spans; /* with options.spans, by start */
     uint32_t span_count;
-    struct sim_level *levels;   /* with options.spans: memory over the first measured step */
+    struct sim_level *levels; /* with options.spans: memory over the first measured step */
     uint32_t level_count;
 };
 
@@ -82,17 +86,20 @@ void sim_init(struct sim *sim, const struct problem *problem, const struct price
 /* Seconds of one message of a work program, alone on an idle cluster. */
 double sim_message_s(struct sim *sim, const struct work *work, const struct work_message *message);
 /* One block by running it alone; like as in struct estimator. */
-void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const struct piece *like, struct piece *out);
+void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const struct piece *like,
+               struct piece *out);
 /* Prices all that a load needs: pieces of every block, messages. layers as in work_count_blocks. */
-void sim_build_load(struct sim *sim, const struct work *work, const struct stream *stream, const uint32_t *layers,
-                    struct arena *arena, struct load *out);
+void sim_build_load(struct sim *sim, const struct work *work, const struct stream *stream,
+                    const uint32_t *layers, struct arena *arena, struct load *out);
 /* S802 when the step is longer than can be counted. */
-bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, struct sim_result *out, struct diag *diag);
-/* The judge's interface; out->state is the simulator, which must outlive it. `bound` is the time of the busiest stage. */
+bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, struct sim_result *out,
+             struct diag *diag);
+/* The judge's interface; out->state is the simulator, which must outlive it. `bound` is the time
+ * of the busiest stage. */
 void sim_estimator(struct sim *sim, struct estimator *out);
 
 /* Step times of `runs` runs with seeds seed, seed + 1, ..., ascending, in the arena. */
-bool sim_run_many(struct sim *sim, const struct load *load, uint32_t runs, struct arena *arena, double **step_s,
-                  struct diag *diag);
+bool sim_run_many(struct sim *sim, const struct load *load, uint32_t runs, struct arena *arena,
+                  double **step_s, struct diag *diag);
 
 #endif

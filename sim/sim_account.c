@@ -1,4 +1,5 @@
-/* What each second of a stage went to, read off the instants at which its tasks started or ended. */
+/* What each second of a stage went to, read off the instants at which its tasks started or
+ * ended. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 struct walk {
     const struct step_run *run;
     uint32_t step, stage;
-    double at_s;                /* all before is charged */
+    double at_s; /* all before is charged */
     double *cost_s;
 };
 
@@ -46,7 +47,8 @@ static void charge_wait(struct walk *walk, uint32_t slot)
         const uint32_t send = tasks_of(walk, source)->send;
         const double sent_s = start_s(run, send), arrived_s = end_s(run, send);
         charge(walk, COST_BUBBLE, sent_s < begins_s ? sent_s : begins_s);
-        charge(walk, COST_DIM + run->load->work->send.dim, arrived_s < begins_s ? arrived_s : begins_s);
+        charge(walk, COST_DIM + run->load->work->send.dim,
+               arrived_s < begins_s ? arrived_s : begins_s);
     }
     charge(walk, COST_BUBBLE, begins_s);
 }
@@ -76,11 +78,13 @@ static double find_costs(const struct step_run *run, uint32_t slot, double cost_
     for (uint32_t block = 0; block < run->load->work->block_count; block++) {
         const struct piece *piece = &run->load->pieces[block];
         const double *lasted_s = kind == SLOT_FORWARD ? piece->forward_s : piece->backward_s;
-        const double part_s = kind == SLOT_WEIGHT_GRADIENT  ? piece->weight_s
-                              : kind == SLOT_INPUT_GRADIENT ? piece->backward_total_s - piece->weight_s
-                              : kind == SLOT_FORWARD        ? piece->forward_total_s
-                                                            : piece->backward_total_s;
-        const double all_s = kind == SLOT_FORWARD ? piece->forward_total_s : piece->backward_total_s;
+        const double part_s = kind == SLOT_WEIGHT_GRADIENT ? piece->weight_s
+                              : kind == SLOT_INPUT_GRADIENT
+                                  ? piece->backward_total_s - piece->weight_s
+                              : kind == SLOT_FORWARD ? piece->forward_total_s
+                                                     : piece->backward_total_s;
+        const double all_s =
+            kind == SLOT_FORWARD ? piece->forward_total_s : piece->backward_total_s;
         for (uint32_t c = 0; c < COST_COUNT && counts[block] > 0 && all_s > 0.0; c++) {
             cost_s[c] += lasted_s[c] * (part_s / all_s) * (double)counts[block];
             sum += lasted_s[c] * (part_s / all_s) * (double)counts[block];
@@ -109,8 +113,8 @@ static void charge_slots(struct walk *walk)
 {
     const struct step_run *run = walk->run;
     const bool blocks = !run->load->work->problem->setup->runtime->overlaps_send;
-    for (uint32_t slot = run->slots.first_of_stage[walk->stage]; slot <= slots_find_last(&run->slots, walk->stage);
-         slot++) {
+    for (uint32_t slot = run->slots.first_of_stage[walk->stage];
+         slot <= slots_find_last(&run->slots, walk->stage); slot++) {
         const struct slot_tasks *tasks = tasks_of(walk, slot);
         charge_wait(walk, slot);
         if (run->sim->options.granularity == SIM_SLOTS) {
@@ -143,7 +147,8 @@ static void charge_end(struct walk *walk)
 static double find_busy(const struct step_run *run, uint32_t step, uint32_t stage)
 {
     double busy_s = 0.0;
-    for (uint32_t slot = run->slots.first_of_stage[stage]; slot <= slots_find_last(&run->slots, stage); slot++) {
+    for (uint32_t slot = run->slots.first_of_stage[stage];
+         slot <= slots_find_last(&run->slots, stage); slot++) {
         const struct slot_tasks *tasks = &run->tasks[(size_t)step * run->slots.count + slot];
         busy_s += end_s(run, tasks->exit) - start_s(run, tasks->entry);
     }
@@ -156,7 +161,10 @@ static void account_stage(const struct step_run *run, uint32_t stage, struct sim
     const double steps = run->step_count - run->warm_steps;
     double run_s = 0.0, pipeline_s = 0.0;
     for (uint32_t step = run->warm_steps; step < run->step_count; step++) {
-        struct walk walk = {.run = run, .step = step, .stage = stage, .at_s = run->ends[step].start_s,
+        struct walk walk = {.run = run,
+                            .step = step,
+                            .stage = stage,
+                            .at_s = run->ends[step].start_s,
                             .cost_s = row->cost_s};
         charge_slots(&walk);
         charge_end(&walk);

@@ -12,19 +12,19 @@ uint32_t sim_block_order(const struct work *work, uint32_t order[WORK_BLOCK_MAX]
 
 /* Tasks of one slot in one step. */
 struct slot_tasks {
-    uint32_t entry;             /* starts with the slot */
-    uint32_t exit;              /* ends with it */
-    uint32_t send;              /* transfer of what it makes, or ENGINE_NO_TASK */
+    uint32_t entry; /* starts with the slot */
+    uint32_t exit;  /* ends with it */
+    uint32_t send;  /* transfer of what it makes, or ENGINE_NO_TASK */
     uint32_t first_segment, segment_count;
-    double kernel_factor;       /* of this slot's times */
+    double kernel_factor; /* of this slot's times */
 };
 
 /* How a step ends on one stage. Instants in seconds from the start of the simulation. */
 struct stage_end {
-    double pipeline_s;          /* its last slot */
-    double summed_s;            /* its gradients */
+    double pipeline_s; /* its last slot */
+    double summed_s;   /* its gradients */
     double tied_start_s, tied_end_s;
-    double update_s;            /* duration */
+    double update_s; /* duration */
 };
 
 struct step_end {
@@ -36,7 +36,7 @@ struct step_end {
 struct step_run {
     struct sim *sim;
     const struct load *load;
-    struct arena *arena;        /* lives as long as the run */
+    struct arena *arena; /* lives as long as the run */
     struct slots slots;
     struct engine engine;
     struct emit emit;
@@ -47,23 +47,40 @@ struct step_run {
     uint32_t gather_counts[WORK_BLOCK_MAX], sum_counts[WORK_BLOCK_MAX];
     uint32_t order[WORK_BLOCK_MAX];
     uint32_t order_count;
-    uint32_t exchange_dim;      /* charged for gathers and sums */
+    uint32_t exchange_dim;           /* charged for gathers and sums */
     uint32_t warm_steps, step_count; /* the first are not measured */
-    struct slot_tasks *tasks;   /* [step * slots.count + slot] */
-    struct step_end *ends;      /* [step] */
+    struct slot_tasks *tasks;        /* [step * slots.count + slot] */
+    struct step_end *ends;           /* [step] */
 };
 
+/* Tasks with which a step ends. */
+struct step_tail {
+    uint32_t *pipeline, *summed, *tied_start, *tied_end, *updated; /* [stage] */
+    uint32_t *stale; /* [stage] sums that the next step's end waits for, or ENGINE_NO_TASK */
+    uint32_t barrier, normed, all_updated, end;
+};
+
+/* Model chunk at (stage, local chunk). */
+uint32_t sim_find_chunk(const struct step_run *run, uint32_t stage, uint32_t local);
+/* New jitter for the messages that are pushed next. */
+void sim_draw_messages(struct step_run *run);
+/* Tasks of one stage in one step, which begins when the task `begin` ends; into tail: pipeline,
+ * summed, stale. */
+void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_t begin,
+                    struct step_tail *tail);
 /* How often each block sits in the chunk. */
 const uint32_t *sim_find_counts(const struct load *load, uint32_t chunk);
 /* Builds the graph and runs it, then fills the ends of its steps. */
 bool sim_run_steps(struct step_run *run, struct diag *diag);
-/* Ends of the only step when gradient sums are not part of the graph: from when its chunks ended. */
+/* Ends of the only step when gradient sums are not part of the graph: from when its chunks
+ * ended. */
 bool sim_run_sums(struct step_run *run, struct diag *diag);
 /* Rows of the estimate, by what each second of a stage went to. */
 void sim_account(const struct step_run *run, struct sim_result *out);
 /* Memory of all stages into the estimate and the stages of the result; levels when asked for. */
 void sim_fill_memory(const struct step_run *run, struct arena *arena, struct sim_result *out);
 /* The same of one stage, without times. */
-void sim_find_memory(const struct load *load, uint32_t stage, struct stage_estimate *out, struct sim_stage *moment);
+void sim_find_memory(const struct load *load, uint32_t stage, struct stage_estimate *out,
+                     struct sim_stage *moment);
 
 #endif

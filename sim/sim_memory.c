@@ -8,9 +8,10 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* --- what does not change in a step ------------------------------------------------------------ */
+/* --- what does not change in a step ----------------------------------------------------------- */
 
-static void add_block(const struct work_block *block, double count, struct stage_estimate *out, double *moments)
+static void add_block(const struct work_block *block, double count, struct stage_estimate *out,
+                      double *moments)
 {
     out->memory_bytes[MEMORY_PARAMETERS] += block->parameters_bytes * count;
     out->memory_bytes[MEMORY_GRADIENTS] += block->gradients_bytes * count;
@@ -34,13 +35,14 @@ static double add_resident(const struct load *load, uint32_t stage, struct stage
             }
         }
     }
-    /* gathered parameters of the block that runs and of the next; a message in and out each way between stages */
+    /* gathered parameters of the block that runs and of the next; a message in and out each way
+     * between stages */
     const double sends = work->shape.stages > 1 ? 2.0 * 2.0 * work->send.bytes : 0.0;
     out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + sends;
     return moments;
 }
 
-/* --- what comes and goes ------------------------------------------------------------------------ */
+/* --- what comes and goes ---------------------------------------------------------------------- */
 
 struct chunk_bytes {
     double saved, logits;
@@ -92,7 +94,7 @@ static enum slot_kind releasing_kind(const struct stream *stream, uint32_t stage
 }
 
 struct level_log {
-    struct sim_level *levels;   /* NULL: not wanted */
+    struct sim_level *levels; /* NULL: not wanted */
     uint32_t count;
     const struct step_run *run;
     double base_bytes, scale;
@@ -108,13 +110,13 @@ static void log_level(struct level_log *log, uint32_t stage, uint32_t i, bool at
     const struct slot_tasks *tasks = &run->tasks[(size_t)run->warm_steps * run->slots.count + slot];
     const uint64_t ticks = at_end ? engine_find_end(&run->engine, tasks->exit)
                                   : engine_find_start(&run->engine, tasks->entry);
-    log->levels[log->count++] =
-        (struct sim_level){stage, world_find_s(&run->engine.world, ticks), log->base_bytes + held * log->scale};
+    log->levels[log->count++] = (struct sim_level){stage, world_find_s(&run->engine.world, ticks),
+                                                   log->base_bytes + held * log->scale};
 }
 
 /* Walks the stage's slots in order; their times do not matter for who is live. */
-static void walk_stage(const struct load *load, uint32_t stage, struct stage_estimate *out, struct sim_stage *moment,
-                       struct level_log *log)
+static void walk_stage(const struct load *load, uint32_t stage, struct stage_estimate *out,
+                       struct sim_stage *moment, struct level_log *log)
 {
     const struct stream *stream = load->stream;
     const enum slot_kind last = releasing_kind(stream, stage);
@@ -153,19 +155,20 @@ static void walk_stage(const struct load *load, uint32_t stage, struct stage_est
     arena_release(&arena);
 }
 
-static void add_all(const struct load *load, uint32_t stage, struct stage_estimate *out, struct sim_stage *moment,
-                    struct level_log *log)
+static void add_all(const struct load *load, uint32_t stage, struct stage_estimate *out,
+                    struct sim_stage *moment, struct level_log *log)
 {
     const struct setup *setup = load->work->problem->setup;
     const struct runtime *runtime = setup->runtime;
     memset(out->memory_bytes, 0, sizeof out->memory_bytes);
     const double moments = add_resident(load, stage, out);
     out->memory_bytes[MEMORY_CONTEXT] =
-        (double)runtime->context_bytes + (double)runtime->communicator_bytes * load->work->group_count;
+        (double)runtime->context_bytes +
+        (double)runtime->communicator_bytes * load->work->group_count;
     log->scale = 1.0 + runtime->allocator_frac;
-    log->base_bytes = out->memory_bytes[MEMORY_BUFFERS] * log->scale + out->memory_bytes[MEMORY_CONTEXT] +
-                      out->memory_bytes[MEMORY_PARAMETERS] + out->memory_bytes[MEMORY_GRADIENTS] +
-                      out->memory_bytes[MEMORY_OPTIMIZER];
+    log->base_bytes = out->memory_bytes[MEMORY_BUFFERS] * log->scale +
+                      out->memory_bytes[MEMORY_CONTEXT] + out->memory_bytes[MEMORY_PARAMETERS] +
+                      out->memory_bytes[MEMORY_GRADIENTS] + out->memory_bytes[MEMORY_OPTIMIZER];
     walk_stage(load, stage, out, moment, log);
     /* what comes and goes leaves holes: a share of it is lost */
     const double churn = out->memory_bytes[MEMORY_ACTIVATIONS] + out->memory_bytes[MEMORY_LOGITS] +
@@ -181,7 +184,8 @@ static void add_all(const struct load *load, uint32_t stage, struct stage_estima
     moment->peak_bytes = out->peak_bytes;
 }
 
-void sim_find_memory(const struct load *load, uint32_t stage, struct stage_estimate *out, struct sim_stage *moment)
+void sim_find_memory(const struct load *load, uint32_t stage, struct stage_estimate *out,
+                     struct sim_stage *moment)
 {
     struct level_log log = {.levels = NULL};
     add_all(load, stage, out, moment, &log);
@@ -201,8 +205,10 @@ void sim_fill_memory(const struct step_run *run, struct arena *arena, struct sim
         struct sim_stage *own = &out->stages[stage];
         add_all(run->load, stage, row, own, &log);
         const uint32_t slot = run->slots.first_of_stage[stage] + own->peak_slot;
-        const struct slot_tasks *tasks = &run->tasks[(size_t)run->warm_steps * run->slots.count + slot];
-        own->peak_at_s = world_find_s(&run->engine.world, engine_find_start(&run->engine, tasks->entry));
+        const struct slot_tasks *tasks =
+            &run->tasks[(size_t)run->warm_steps * run->slots.count + slot];
+        own->peak_at_s =
+            world_find_s(&run->engine.world, engine_find_start(&run->engine, tasks->entry));
         estimate->fits = estimate->fits && row->peak_bytes <= row->capacity_bytes;
         if (row->peak_bytes > estimate->peak_bytes) {
             estimate->peak_bytes = row->peak_bytes;

@@ -5,8 +5,8 @@
 #include "sim/sim_inside.h"
 
 /* Durations of a script by cost, from its segments; returns the whole. */
-static double run_script(struct sim *sim, const struct work *work, const struct work_items *list, double *cost_s,
-                         double *weight_s)
+static double run_script(struct sim *sim, const struct work *work, const struct work_items *list,
+                         double *cost_s, double *weight_s)
 {
     struct arena arena;
     struct script script;
@@ -16,7 +16,8 @@ static double run_script(struct sim *sim, const struct work *work, const struct 
     diag_init(&diag, &arena);
     script_build(sim->book, sim->prices, work, list, &arena, &script);
     engine_init(&engine, WORLD_FS_PER_S, &arena);
-    struct emit emit = {.engine = &engine, .arena = &arena, .kernel_factor = 1.0, .message_factor = 1.0};
+    struct emit emit = {
+        .engine = &engine, .arena = &arena, .kernel_factor = 1.0, .message_factor = 1.0};
     emit.cursor = engine_push_delay(&engine, emit_label(&emit, EMIT_COMPUTE, NULL), 0.0);
     emit_script(&emit, &script, EMIT_ALL);
     if (!engine_run(&engine, &diag)) {
@@ -39,9 +40,10 @@ static double run_script(struct sim *sim, const struct work *work, const struct 
     return before_s;
 }
 
-/* Messages of once a step, by their share of every step; those whose result a later step waits for apart. */
-static void add_moves(struct sim *sim, const struct work *work, const struct work_items *list, double *now_s,
-                      double *later_s)
+/* Messages of once a step, by their share of every step; those whose result a later step waits
+ * for apart. */
+static void add_moves(struct sim *sim, const struct work *work, const struct work_items *list,
+                      double *now_s, double *later_s)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         assert(list->items[i].is_message);
@@ -55,7 +57,8 @@ static bool same_items(const struct work_items *a, const struct work_items *b)
     return a->items == b->items && a->count == b->count;
 }
 
-void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const struct piece *like, struct piece *out)
+void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const struct piece *like,
+               struct piece *out)
 {
     const struct work_block *which = &work->blocks[block];
     if (like != NULL && same_items(&like->block->forward, &which->forward) &&
@@ -65,7 +68,8 @@ void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const s
         double none_s = 0.0;
         memset(out, 0, sizeof *out);
         out->forward_total_s = run_script(sim, work, &which->forward, out->forward_s, &none_s);
-        out->backward_total_s = run_script(sim, work, &which->backward, out->backward_s, &out->weight_s);
+        out->backward_total_s =
+            run_script(sim, work, &which->backward, out->backward_s, &out->weight_s);
     }
     double update_s[COST_COUNT] = {0.0}, none_s = 0.0;
     out->block = which;
@@ -79,11 +83,12 @@ double sim_message_s(struct sim *sim, const struct work *work, const struct work
 {
     return message->bytes == 0.0
                ? 0.0
-               : lump_find(sim->book, message->kind, &work->groups[message->group], message->bytes)->seconds;
+               : lump_find(sim->book, message->kind, &work->groups[message->group], message->bytes)
+                     ->seconds;
 }
 
-void sim_build_load(struct sim *sim, const struct work *work, const struct stream *stream, const uint32_t *layers,
-                    struct arena *arena, struct load *out)
+void sim_build_load(struct sim *sim, const struct work *work, const struct stream *stream,
+                    const uint32_t *layers, struct arena *arena, struct load *out)
 {
     const uint32_t chunks = work->shape.stages * work->shape.chunks;
     struct piece *pieces = ARENA_PUSH(arena, struct piece, work->block_count);
@@ -92,7 +97,10 @@ void sim_build_load(struct sim *sim, const struct work *work, const struct strea
         sim_piece(sim, work, block, NULL, &pieces[block]);
     }
     work_count_blocks(work, layers, counts);
-    *out = (struct load){.work = work, .stream = stream, .pieces = pieces, .counts = counts,
+    *out = (struct load){.work = work,
+                         .stream = stream,
+                         .pieces = pieces,
+                         .counts = counts,
                          .send_s = sim_message_s(sim, work, &work->send),
                          .tied_s = sim_message_s(sim, work, &work->tied),
                          .norm_s = sim_message_s(sim, work, &work->norm)};

@@ -1,4 +1,5 @@
-/* How a step ends when gradients are summed as if a whole backward ended each chunk: a second, smaller run. */
+/* How a step ends when gradients are summed as if a whole backward ended each chunk: a second,
+ * smaller run. */
 #include <string.h>
 
 #include "sim/sim_inside.h"
@@ -8,19 +9,15 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-static uint32_t chunk_at(const struct step_run *run, uint32_t stage, uint32_t local)
-{
-    const struct stream *stream = run->load->stream;
-    return stream->model_chunk[stage * stream->shape.chunks + local];
-}
-
 static double slot_end_s(const struct step_run *run, uint32_t slot)
 {
     return engine_find_end_s(&run->engine, run->tasks[slot].exit);
 }
 
-/* Sums of one chunk, last layer first, each not before its layer's share of the backward is over. */
-static void push_chunk(const struct step_run *run, struct engine *engine, uint32_t chunk, uint32_t *last)
+/* Sums of one chunk, last layer first, each not before its layer's share of the backward is
+ * over. */
+static void push_chunk(const struct step_run *run, struct engine *engine, uint32_t chunk,
+                       uint32_t *last)
 {
     const uint32_t *counts = sim_find_counts(run->load, chunk);
     double ready_s = slot_end_s(run, run->slots.last_backward[chunk]);
@@ -31,7 +28,8 @@ static void push_chunk(const struct step_run *run, struct engine *engine, uint32
         const struct piece *piece = &run->load->pieces[run->order[i]];
         for (uint32_t k = 0; k < counts[run->order[i]]; k++) {
             ready_s += piece->backward_total_s;
-            const uint32_t task = engine_push_delay(engine, (struct engine_label){.name = "sum"}, piece->sync_s);
+            const uint32_t task =
+                engine_push_delay(engine, (struct engine_label){.name = "sum"}, piece->sync_s);
             engine_push_release(engine, task, larger(ready_s, 0.0));
             engine_place(engine, last, task);
         }
@@ -52,11 +50,12 @@ static uint32_t push_stage(const struct step_run *run, struct engine *engine, ui
     return last;
 }
 
-static double stage_sum(const struct step_run *run, uint32_t stage, double (*value)(const struct piece *))
+static double stage_sum(const struct step_run *run, uint32_t stage,
+                        double (*value)(const struct piece *))
 {
     double sum = 0.0;
     for (uint32_t local = 0; local < run->load->work->shape.chunks; local++) {
-        const uint32_t *counts = sim_find_counts(run->load, chunk_at(run, stage, local));
+        const uint32_t *counts = sim_find_counts(run->load, sim_find_chunk(run, stage, local));
         for (uint32_t block = 0; block < run->load->work->block_count; block++) {
             sum += value(&run->load->pieces[block]) * (double)counts[block];
         }
@@ -64,9 +63,18 @@ static double stage_sum(const struct step_run *run, uint32_t stage, double (*val
     return sum;
 }
 
-static double sync_of(const struct piece *piece) { return piece->sync_s; }
-static double update_of(const struct piece *piece) { return piece->update_s; }
-static double stale_of(const struct piece *piece) { return piece->stale_s; }
+static double sync_of(const struct piece *piece)
+{
+    return piece->sync_s;
+}
+static double update_of(const struct piece *piece)
+{
+    return piece->update_s;
+}
+static double stale_of(const struct piece *piece)
+{
+    return piece->stale_s;
+}
 
 static bool find_summed(const struct step_run *run, struct step_end *end, struct diag *diag)
 {
@@ -85,7 +93,8 @@ static bool find_summed(const struct step_run *run, struct step_end *end, struct
         struct stage_end *own = &end->stages[stage];
         own->summed_s = own->pipeline_s + stage_sum(run, stage, sync_of);
         if (work->problem->setup->runtime->overlaps_gradient_reduce) {
-            const double sums_s = last[stage] == ENGINE_NO_TASK ? 0.0 : engine_find_end_s(&engine, last[stage]);
+            const double sums_s =
+                last[stage] == ENGINE_NO_TASK ? 0.0 : engine_find_end_s(&engine, last[stage]);
             own->summed_s = larger(own->pipeline_s, sums_s);
         }
     }

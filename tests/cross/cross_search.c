@@ -15,7 +15,8 @@ static const char *const model_names[] = {"toy-4l", "toy-gpt-4l", "toy-gqa-8l", 
 #define MODEL_COUNT (sizeof model_names / sizeof model_names[0])
 static const char *const runtime_names[] = {"any", "megatron"};
 
-static struct arena fixed, arena;
+static struct arena fixed, judged,
+    arena; /* of all problems, of one problem's judge, of one problem */
 static struct diag diag;
 static struct random dice;
 static struct model models[MODEL_COUNT];
@@ -43,7 +44,8 @@ static void begin(void)
         ck_assert(model_read(model_names[i], &fixed, &models[i], &diag));
     }
     for (size_t i = 0; i < 2; i++) {
-        ck_assert(runtime_read(runtime_names[i], (struct diag_place){0}, &fixed, &runtimes[i], &diag));
+        ck_assert(
+            runtime_read(runtime_names[i], (struct diag_place){0}, &fixed, &runtimes[i], &diag));
     }
     ck_assert(cluster_read("dgx-h100:1", &fixed, &zoo_cluster, &diag));
 }
@@ -72,17 +74,24 @@ static void throw_cluster(uint32_t devices)
 {
     struct cluster *cluster = &question.cluster;
     static const char *const names[] = {"inner", "middle", "outer", "outermost"};
-    *cluster = (struct cluster){.name = "thrown", .source = "test", .device_count = devices,
-                                .accelerators = &question.accelerator, .accelerator_count = 1};
+    *cluster = (struct cluster){.name = "thrown",
+                                .source = "test",
+                                .device_count = devices,
+                                .accelerators = &question.accelerator,
+                                .accelerator_count = 1};
     question.accelerator = zoo_cluster.accelerators[0];
     double bandwidth_Bps = 1e9 * (50.0 + 800.0 * random_pop_unit(&dice));
     for (uint32_t left = devices; left > 1 || cluster->level_count == 0;) {
         const uint32_t degree = left == 1 ? 1 : pick_divisor(left, 2);
         const uint32_t kind = random_pop_below(&dice, 3);
         struct level *level = &cluster->levels[cluster->level_count];
-        *level = (struct level){.name = names[cluster->level_count], .degree = degree,
-                                .kind = kind == 0 ? LEVEL_RING : kind == 1 ? LEVEL_FULLMESH : LEVEL_SWITCH,
-                                .bandwidth_Bps = bandwidth_Bps, .link = LINK_RAW,
+        *level = (struct level){.name = names[cluster->level_count],
+                                .degree = degree,
+                                .kind = kind == 0   ? LEVEL_RING
+                                        : kind == 1 ? LEVEL_FULLMESH
+                                                    : LEVEL_SWITCH,
+                                .bandwidth_Bps = bandwidth_Bps,
+                                .link = LINK_RAW,
                                 .latency_s = 1e-6 * (1.0 + 9.0 * random_pop_unit(&dice))};
         cluster->level_count++;
         left /= degree;
@@ -111,7 +120,8 @@ static void throw_pins(const struct model *model, uint32_t devices)
         pins->policy_choices[i] = way == 1 ? random_pop_below(&dice, 4) : 0;
     }
     pins->schedule = random_pop_below(&dice, 3) > 0
-                         ? NULL : schedule_table[random_pop_below(&dice, schedule_table_count)];
+                         ? NULL
+                         : schedule_table[random_pop_below(&dice, schedule_table_count)];
     pins->micro_batch = random_pop_below(&dice, 3) > 0 ? 0 : PICK(1, 2, 4);
     pins->chunks = random_pop_below(&dice, 6) > 0 ? 0 : 1 + random_pop_below(&dice, 2);
     (void)model;
@@ -123,7 +133,7 @@ static void throw_question(void)
     const uint32_t devices = PICK(1, 2, 2, 3, 4, 4, 4, 6, 8, 8, 12, 16);
     throw_cluster(devices);
     question.runtime = runtimes[random_pop_below(&dice, 2)];
-    question.runtime.context_bytes = 0;     /* toys would drown in them */
+    question.runtime.context_bytes = 0; /* toys would drown in them */
     question.runtime.communicator_bytes = random_pop_below(&dice, 2) == 0 ? 0 : 1000000;
     question.runtime.step_overhead_s = 0.0;
     question.runtime.op_overhead_s *= random_pop_below(&dice, 2);
@@ -131,7 +141,8 @@ static void throw_question(void)
     question.runtime.overlaps_gradient_reduce = random_pop_below(&dice, 2) == 0;
     question.setup = (struct setup){.global_batch = PICK(1, 2, 4, 6, 8, 8, 16),
                                     .seq_length = PICK(256, 384, 1024, 4096),
-                                    .dtype = DTYPE_BF16, .optimizer = optimizer_find("adam"),
+                                    .dtype = DTYPE_BF16,
+                                    .optimizer = optimizer_find("adam"),
                                     .runtime = &question.runtime,
                                     .attention = random_pop_below(&dice, 2) == 0 ? ATTENTION_FLASH
                                                                                  : ATTENTION_PLAIN,
@@ -145,11 +156,11 @@ static void throw_question(void)
 
 struct visit {
     uint64_t plans;
-    bool counting;                  /* no judging */
+    bool counting; /* no judging */
     double top_s[TOP];
     uint32_t top_count;
-    double least_over_bytes;        /* of plans that do not fit */
-    bool canonical;                 /* orders by the dims' default places only */
+    double least_over_bytes; /* of plans that do not fit */
+    bool canonical;          /* orders by the dims' default places only */
     uint32_t degrees[DIM_MAX], variants[DIM_MAX];
     struct group group;
     struct plan plan;
@@ -246,7 +257,8 @@ static void each_batch(struct visit *visit)
     const uint32_t pin = question.options.pins.micro_batch;
     for (uint32_t size = 1; size <= question.setup.global_batch; size++) {
         visit->plan.schedule.micro_batch = size;
-        if ((pin == 0 || pin == size) && plan_count_micro_batches(&question.problem, &visit->plan) > 0) {
+        if ((pin == 0 || pin == size) &&
+            plan_count_micro_batches(&question.problem, &visit->plan) > 0) {
             each_schedule(visit);
         }
     }
@@ -286,8 +298,8 @@ static void each_fold(struct visit *visit, uint32_t dim)
     if (dim_table[dim]->kind == DIM_FACTOR || pin == PIN_SEARCH || pin == 1) {
         each_fold(visit, dim + 1);
     }
-    for (uint32_t degree = 2; dim_table[dim]->kind != DIM_FACTOR && degree <= question.cluster.device_count;
-         degree++) {
+    for (uint32_t degree = 2;
+         dim_table[dim]->kind != DIM_FACTOR && degree <= question.cluster.device_count; degree++) {
         if (pin == PIN_SEARCH || pin == degree) {
             visit->group.folds[visit->group.fold_count++] =
                 (struct mesh_fold){.dim = dim_table[dim], .degree = degree};
@@ -312,8 +324,8 @@ static void each_factor(struct visit *visit, uint32_t dim, uint32_t left)
     for (uint32_t degree = 2; dim_table[dim]->kind == DIM_FACTOR && degree <= left; degree++) {
         for (uint32_t variant = 0; variant < dim_table[dim]->variant_count; variant++) {
             if (left % degree == 0 && (pin == PIN_SEARCH || pin == degree)) {
-                visit->group.mesh[visit->group.mesh_count++] = (struct mesh_dim){
-                    .dim = dim_table[dim], .degree = degree, .variant = variant};
+                visit->group.mesh[visit->group.mesh_count++] =
+                    (struct mesh_dim){.dim = dim_table[dim], .degree = degree, .variant = variant};
                 each_factor(visit, dim + 1, left / degree);
                 visit->group.mesh_count--;
             }
@@ -355,11 +367,13 @@ static void expect_whole(const struct certificate *certificate)
 
 static const char *describe(uint32_t index)
 {
-    return text_build(&arena, "problem %u: model %s, %u devices, batch %llu, sequence %llu, runtime %s, orders %s",
-                      index, question.problem.model->name, question.cluster.device_count,
-                      (unsigned long long)question.setup.global_batch,
-                      (unsigned long long)question.setup.seq_length, question.runtime.name,
-                      question.options.pins.order_pinned ? "pinned" : "searched");
+    return text_build(
+        &arena,
+        "problem %u: model %s, %u devices, batch %llu, sequence %llu, runtime %s, orders %s", index,
+        question.problem.model->name, question.cluster.device_count,
+        (unsigned long long)question.setup.global_batch,
+        (unsigned long long)question.setup.seq_length, question.runtime.name,
+        question.options.pins.order_pinned ? "pinned" : "searched");
 }
 
 static bool near(double a, double b)
@@ -368,9 +382,11 @@ static bool near(double a, double b)
     return apart <= 1e-11 * (a > b ? a : b);
 }
 
-static void expect_same(const struct planner_result *a, const struct planner_result *b, uint32_t index)
+static void expect_same(const struct planner_result *a, const struct planner_result *b,
+                        uint32_t index)
 {
-    ck_assert_msg(a->count == b->count, "%s: %u plans, unpruned %u", describe(index), a->count, b->count);
+    ck_assert_msg(a->count == b->count, "%s: %u plans, unpruned %u", describe(index), a->count,
+                  b->count);
     for (uint32_t i = 0; i < a->count; i++) {
         ck_assert_msg(a->plans[i].estimate.step_s == b->plans[i].estimate.step_s,
                       "%s: place %u takes %.17g s, unpruned %.17g s", describe(index), i,
@@ -387,13 +403,14 @@ static void expect_visited(const struct planner_result *found, uint32_t index)
     const bool pinned = question.options.pins.order_pinned;
     const struct visit visit = visit_all(false, pinned);
     if (pinned) {
-        ck_assert_msg(found->certificate.space_size == visit.plans, "%s: space of %llu, visited %llu",
-                      describe(index), (unsigned long long)found->certificate.space_size,
+        ck_assert_msg(found->certificate.space_size == visit.plans,
+                      "%s: space of %llu, visited %llu", describe(index),
+                      (unsigned long long)found->certificate.space_size,
                       (unsigned long long)visit.plans);
         ck_assert_uint_eq(found->count, visit.top_count);
     }
-    ck_assert_msg((found->count > 0) == (visit.top_count > 0), "%s: %u plans, visited %u", describe(index),
-                  found->count, visit.top_count);
+    ck_assert_msg((found->count > 0) == (visit.top_count > 0), "%s: %u plans, visited %u",
+                  describe(index), found->count, visit.top_count);
     for (uint32_t i = 0; i < found->count && (pinned || i == 0); i++) {
         ck_assert_msg(near(found->plans[i].estimate.step_s, visit.top_s[i]),
                       "%s: place %u takes %.17g s, visited %.17g s", describe(index), i,
@@ -422,9 +439,10 @@ static void expect_truthful(const struct planner_result *whole, uint32_t index)
                   "%s: stopped at %llu of %llu", describe(index),
                   (unsigned long long)cut.certificate.evaluated, (unsigned long long)budget);
     if (whole->count > 0) {
-        ck_assert_msg(cut.certificate.lower_bound_s <= whole->plans[0].estimate.step_s * (1.0 + 1e-9),
-                      "%s: bound %.17g s, best %.17g s", describe(index), cut.certificate.lower_bound_s,
-                      whole->plans[0].estimate.step_s);
+        ck_assert_msg(cut.certificate.lower_bound_s <=
+                          whole->plans[0].estimate.step_s * (1.0 + 1e-9),
+                      "%s: bound %.17g s, best %.17g s", describe(index),
+                      cut.certificate.lower_bound_s, whole->plans[0].estimate.step_s);
     }
     if (cut.count > 0) {
         const double best = cut.plans[0].estimate.step_s;
@@ -439,7 +457,7 @@ static void throw_memory(void)
 {
     struct planner_result free;
     question.accelerator.memory_bytes = (uint64_t)1 << 50;
-    costmodel_init(&question.costmodel, &question.problem, &question.prices, &arena);
+    costmodel_init(&question.costmodel, &question.problem, &question.prices, &judged);
     costmodel_estimator(&question.costmodel, &question.estimator);
     question.options.top = 1;
     const bool any = search_with(false, 0, &free);
@@ -488,14 +506,16 @@ START_TEST(search_finds_what_visiting_everything_finds)
     begin();
     for (uint32_t index = 0; tallies.asked < PROBLEMS; index++) {
         arena_init(&arena);
+        arena_init(&judged);
         diag_init(&diag, &arena);
         if (try_problem(index)) {
             costmodel_release(&question.costmodel);
         }
+        arena_release(&judged);
         arena_release(&arena);
     }
-    fprintf(stderr, "%u problems: %u spaces empty, nothing fits in %u, plans found in %u\n", tallies.asked,
-            tallies.empty, tallies.unfit, tallies.found);
+    fprintf(stderr, "%u problems: %u spaces empty, nothing fits in %u, plans found in %u\n",
+            tallies.asked, tallies.empty, tallies.unfit, tallies.found);
     ck_assert_uint_gt(tallies.found, PROBLEMS / 3);
     ck_assert_uint_gt(tallies.unfit, PROBLEMS / 50);
     arena_release(&fixed);

@@ -1,4 +1,5 @@
-/* Whole steps of small legal plans: the two judges agree when the simulator does nothing the other does not. */
+/* Whole steps of small legal plans: the two judges agree when the simulator does nothing the
+ * other does not. */
 #include "costmodel/costmodel.h"
 #include "sim/sim.h"
 #include "tests/law/random_plan.h"
@@ -16,8 +17,8 @@ struct judged {
     struct work *work;
     struct stream stream;
     uint32_t *layers;
-    struct load load;           /* priced by the analytic judge */
-    struct estimate estimate;   /* its answer */
+    struct load load;         /* priced by the analytic judge */
+    struct estimate estimate; /* its answer */
 };
 
 static struct policy_value *value_of(struct policy_use *use, const char *key)
@@ -38,7 +39,8 @@ static void push_policies(struct random *random, struct judged *judged)
     for (uint32_t i = 0; i < policy_table_count && judged->plan.policy_count < 2; i++) {
         struct policy_use *use = &judged->uses[judged->plan.policy_count];
         if (policy_table[i]->choose != NULL && random_pop_below(random, 2) == 0 &&
-            policy_table[i]->choose(&problem, &judged->plan, random_pop_below(random, 4), &arena, use)) {
+            policy_table[i]->choose(&problem, &judged->plan, random_pop_below(random, 4), &arena,
+                                    use)) {
             judged->plan.policy_count++;
         }
     }
@@ -75,13 +77,15 @@ static bool throw_plan(struct random *random, struct judged *judged)
     setup.spare_devices = 31;
     diag_init(&diag, &arena);
     push_policies(random, judged);
-    if (!plan_is_legal(&problem, &judged->plan) || !plan_check_costed(&problem, &judged->plan, &diag) ||
+    if (!plan_is_legal(&problem, &judged->plan) ||
+        !plan_check_costed(&problem, &judged->plan, &diag) ||
         plan_count_micro_batches(&problem, &judged->plan) > 48) {
         return false;
     }
     judged->work = ARENA_PUSH(&arena, struct work, 1);
     work_build(&problem, &judged->plan, &arena, judged->work);
-    ck_assert(stream_build(judged->plan.schedule.schedule, &judged->work->shape, &arena, &judged->stream, &diag));
+    ck_assert(stream_build(judged->plan.schedule.schedule, &judged->work->shape, &arena,
+                           &judged->stream, &diag));
     return split_layers(random, judged);
 }
 
@@ -97,14 +101,18 @@ static void price(struct judged *judged, struct costmodel *costmodel)
         costmodel_piece(costmodel, work, b, NULL, &pieces[b]);
     }
     work_count_blocks(work, judged->layers, counts);
-    judged->load = (struct load){.work = work, .stream = &judged->stream, .pieces = pieces, .counts = counts,
+    judged->load = (struct load){.work = work,
+                                 .stream = &judged->stream,
+                                 .pieces = pieces,
+                                 .counts = counts,
                                  .send_s = costmodel_message_s(costmodel, work, &work->send),
                                  .tied_s = costmodel_message_s(costmodel, work, &work->tied),
                                  .norm_s = costmodel_message_s(costmodel, work, &work->norm)};
     costmodel_combine(costmodel, &judged->load, true, &arena, &judged->estimate);
 }
 
-static void simulate(struct judged *judged, const struct sim_options *options, bool own_prices, struct sim_result *out)
+static void simulate(struct judged *judged, const struct sim_options *options, bool own_prices,
+                     struct sim_result *out)
 {
     struct sim sim;
     struct load load = judged->load;
@@ -120,7 +128,8 @@ static const char *describe(const struct judged *judged)
 {
     struct text text;
     text_init(&text, &arena);
-    text_push(&text, "%s, %s, runtime %s,", model.name, judged->plan.schedule.schedule->name, runtime.name);
+    text_push(&text, "%s, %s, runtime %s,", model.name, judged->plan.schedule.schedule->name,
+              runtime.name);
     for (uint32_t i = 0; i < judged->group.mesh_count; i++) {
         const struct mesh_dim *dim = &judged->group.mesh[i];
         text_push(&text, " %s %u.%u", dim->dim->name, dim->degree, dim->variant);
@@ -147,10 +156,14 @@ static void hold(law *holds)
     uint32_t found = 0;
     for (size_t m = 0; m < MODEL_COUNT; m++) {
         begin(models[m]);
+        struct runtime each[4];
+        for (uint32_t i = 0; i < 4; i++) {
+            ck_assert(runtime_read(runtimes[i], (struct diag_place){0}, &arena, &each[i], &diag));
+        }
         for (uint32_t i = 0, here = 0; i < TRY_MAX && here < PLAN_COUNT / MODEL_COUNT; i++) {
             const struct arena_mark mark = arena_find_mark(&arena);
             struct judged judged;
-            ck_assert(runtime_read(runtimes[here % 4], (struct diag_place){0}, &arena, &runtime, &diag));
+            runtime = each[here % 4];
             if (throw_plan(&random, &judged)) {
                 struct costmodel costmodel;
                 price(&judged, &costmodel);
@@ -202,7 +215,8 @@ static void same_law(struct judged *judged)
         is_near(judged, result.estimate.step_s, judged->estimate.step_s, 1e-9);
         ck_assert_uint_eq(result.estimate.fits, judged->estimate.fits);
         for (uint32_t stage = 0; stage < result.estimate.stage_count; stage++) {
-            is_near(judged, result.estimate.stages[stage].peak_bytes, judged->estimate.stages[stage].peak_bytes, 1e-12);
+            is_near(judged, result.estimate.stages[stage].peak_bytes,
+                    judged->estimate.stages[stage].peak_bytes, 1e-12);
             is_near(judged, result.estimate.stages[stage].first_step_peak_bytes,
                     judged->estimate.stages[stage].first_step_peak_bytes, 1e-12);
         }
@@ -225,21 +239,36 @@ static bool splits_backward(const struct judged *judged)
     return false;
 }
 
-/* Op by op, sums as gradients come: the same where backwards are whole. */
+static bool has_policy(const struct judged *judged, const char *name)
+{
+    for (uint32_t i = 0; i < judged->plan.policy_count; i++) {
+        if (strcmp(judged->uses[i].kind->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Op by op it is the same but for two things that the analytic judge simplifies: messages under
+ * a whole block have only its input gradient to hide under when its backward is split; its
+ * gradients are whole only behind the weight gradients. Both make the step longer. */
 static void ops_law(struct judged *judged)
 {
     struct sim_options options = nothing;
     options.granularity = SIM_OPS;
     struct sim_result result;
+    const bool splits = splits_backward(judged);
     simulate(judged, &options, false, &result);
-    /* a split backward's messages under the whole block are hidden by its input gradient alone */
-    is_near(judged, result.estimate.step_s, judged->estimate.step_s, splits_backward(judged) ? 0.2 : 1e-9);
-    if (judged->plan.policy_count > 0 && strcmp(judged->uses[judged->plan.policy_count - 1].kind->name, "sync") == 0) {
-        return; /* rare sums cost their share of every step there, all of it when they are due here */
+    ck_assert_double_ge(result.estimate.step_s, judged->estimate.step_s * (1 - 1e-9));
+    is_near(judged, result.estimate.step_s, judged->estimate.step_s,
+            splits && has_policy(judged, "shard") ? 0.2 : 1e-9);
+    if (has_policy(judged, "sync")) {
+        return; /* rare sums cost a share of every step there, all of it when due here */
     }
     options.overlap = options.arrival = true;
     simulate(judged, &options, false, &result);
-    is_near(judged, result.estimate.step_s, judged->estimate.step_s, splits_backward(judged) ? 0.2 : 1e-9);
+    ck_assert_double_ge(result.estimate.step_s, judged->estimate.step_s * (1 - 1e-9));
+    is_near(judged, result.estimate.step_s, judged->estimate.step_s, splits ? 0.25 : 1e-9);
 }
 
 START_TEST(op_by_op_is_the_same)
@@ -248,7 +277,8 @@ START_TEST(op_by_op_is_the_same)
 }
 END_TEST
 
-/* Kernels of a stage run one after another whatever else happens; every second of every stage is accounted for. */
+/* Kernels of a stage run one after another whatever else happens; every second of every stage is
+ * accounted for. */
 static void full_law(struct judged *judged)
 {
     const struct sim_options options = sim_full_options();
@@ -272,7 +302,8 @@ static void full_law(struct judged *judged)
         is_near(judged, cost_s[COST_RECOMPUTE], same_s[COST_RECOMPUTE], 1e-6);
         ck_assert_double_eq_tol(estimator.room_bytes(&sim, &judged->load, stage),
                                 result.estimate.stages[stage].capacity_bytes -
-                                    result.estimate.stages[stage].peak_bytes, 1);
+                                    result.estimate.stages[stage].peak_bytes,
+                                1);
     }
     struct estimate again;
     estimator.combine(&sim, &judged->load, true, &arena, &again);

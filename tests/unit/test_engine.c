@@ -24,7 +24,10 @@ static struct engine_label name(const char *text)
 
 static uint32_t push_flow(const uint32_t *resources, uint32_t count, double bytes)
 {
-    const struct world_flow flow = {.resources = resources, .resource_count = count, .weight = 1, .cap_Bps = 1e18,
+    const struct world_flow flow = {.resources = resources,
+                                    .resource_count = count,
+                                    .weight = 1,
+                                    .cap_Bps = 1e18,
                                     .bytes = bytes};
     return engine_push_flow(&engine, name("flow"), &flow);
 }
@@ -36,16 +39,19 @@ static void run(void)
 
 static void ends_at(uint32_t task, double seconds)
 {
-    ck_assert_msg(engine_find_end(&engine, task) == (uint64_t)(seconds * 1e12 + 0.5), "task %u ends at %.15g s, not %.15g s",
-                  task, engine_find_end_s(&engine, task), seconds);
+    ck_assert_msg(engine_find_end(&engine, task) == (uint64_t)(seconds * 1e12 + 0.5),
+                  "task %u ends at %.15g s, not %.15g s", task, engine_find_end_s(&engine, task),
+                  seconds);
 }
 
 START_TEST(delays_and_streams)
 {
     begin();
     uint32_t stream = ENGINE_NO_TASK;
-    const uint32_t a = engine_push_delay(&engine, name("a"), 1), b = engine_push_delay(&engine, name("b"), 2);
-    const uint32_t c = engine_push_delay(&engine, name("c"), 0), d = engine_push_delay(&engine, name("d"), 3);
+    const uint32_t a = engine_push_delay(&engine, name("a"), 1),
+                   b = engine_push_delay(&engine, name("b"), 2);
+    const uint32_t c = engine_push_delay(&engine, name("c"), 0),
+                   d = engine_push_delay(&engine, name("d"), 3);
     engine_place(&engine, &stream, a);
     engine_place(&engine, &stream, b);
     engine_place(&engine, &stream, c);
@@ -67,7 +73,8 @@ START_TEST(equal_shares)
 {
     begin();
     const uint32_t link = engine_push_resource(&engine, 12);
-    const uint32_t a = push_flow(&link, 1, 4), b = push_flow(&link, 1, 10), c = push_flow(&link, 1, 16);
+    const uint32_t a = push_flow(&link, 1, 4), b = push_flow(&link, 1, 10),
+                   c = push_flow(&link, 1, 16);
     run();
     ends_at(a, 1);
     ends_at(b, 2);
@@ -76,13 +83,14 @@ START_TEST(equal_shares)
 }
 END_TEST
 
-/* The textbook chain: A over links 1 and 2, B over 1, C over 2, capacities 10 and 4. A and C get 2 each, B the 8 that
- * A leaves. When C's 2 bytes are through, A has 4 of link 2. */
+/* The textbook chain: A over links 1 and 2, B over 1, C over 2, capacities 10 and 4. A and C get
+ * 2 each, B the 8 that A leaves. When C's 2 bytes are through, A has 4 of link 2. */
 START_TEST(max_min_over_two_links)
 {
     begin();
     const uint32_t links[] = {engine_push_resource(&engine, 10), engine_push_resource(&engine, 4)};
-    const uint32_t a = push_flow(links, 2, 10), b = push_flow(&links[0], 1, 8), c = push_flow(&links[1], 1, 2);
+    const uint32_t a = push_flow(links, 2, 10), b = push_flow(&links[0], 1, 8),
+                   c = push_flow(&links[1], 1, 2);
     run();
     ends_at(c, 1);
     ends_at(b, 1);
@@ -91,12 +99,14 @@ START_TEST(max_min_over_two_links)
 }
 END_TEST
 
-/* A cap leaves the rest to others; a flow at half a protocol's rate takes twice its bytes of the link. */
+/* A cap leaves the rest to others; a flow at half a protocol's rate takes twice its bytes of the
+ * link. */
 START_TEST(caps_and_weights)
 {
     begin();
     const uint32_t link = engine_push_resource(&engine, 10);
-    struct world_flow capped = {.resources = &link, .resource_count = 1, .weight = 1, .cap_Bps = 2, .bytes = 4};
+    struct world_flow capped = {
+        .resources = &link, .resource_count = 1, .weight = 1, .cap_Bps = 2, .bytes = 4};
     const uint32_t a = engine_push_flow(&engine, name("a"), &capped);
     const uint32_t b = push_flow(&link, 1, 16);
     run();
@@ -105,7 +115,8 @@ START_TEST(caps_and_weights)
     arena_release(&arena);
     begin();
     const uint32_t other = engine_push_resource(&engine, 9);
-    struct world_flow heavy = {.resources = &other, .resource_count = 1, .weight = 2, .cap_Bps = 4.5, .bytes = 3};
+    struct world_flow heavy = {
+        .resources = &other, .resource_count = 1, .weight = 2, .cap_Bps = 4.5, .bytes = 3};
     const uint32_t c = engine_push_flow(&engine, name("c"), &heavy);
     const uint32_t d = push_flow(&other, 1, 12);
     run();
@@ -115,15 +126,21 @@ START_TEST(caps_and_weights)
 }
 END_TEST
 
-/* Latency passes before bytes flow; none of both takes no time; a later flow changes the end of an earlier one. */
+/* Latency passes before bytes flow; none of both takes no time; a later flow changes the end of
+ * an earlier one. */
 START_TEST(latency_and_late_flows)
 {
     begin();
     const uint32_t link = engine_push_resource(&engine, 10);
-    struct world_flow late = {.resources = &link, .resource_count = 1, .weight = 1, .cap_Bps = 10, .latency_s = 1,
+    struct world_flow late = {.resources = &link,
+                              .resource_count = 1,
+                              .weight = 1,
+                              .cap_Bps = 10,
+                              .latency_s = 1,
                               .bytes = 10};
     const uint32_t a = push_flow(&link, 1, 20), b = engine_push_flow(&engine, name("late"), &late);
-    struct world_flow nothing = {.resources = &link, .resource_count = 1, .weight = 1, .cap_Bps = 10};
+    struct world_flow nothing = {
+        .resources = &link, .resource_count = 1, .weight = 1, .cap_Bps = 10};
     const uint32_t c = engine_push_flow(&engine, name("nothing"), &nothing);
     nothing.latency_s = 0.5;
     const uint32_t d = engine_push_flow(&engine, name("only latency"), &nothing);
@@ -140,7 +157,8 @@ END_TEST
 START_TEST(rounded_half_up)
 {
     begin();
-    const uint32_t a = engine_push_delay(&engine, name("a"), 0.4e-12), b = engine_push_delay(&engine, name("b"), 0.5e-12);
+    const uint32_t a = engine_push_delay(&engine, name("a"), 0.4e-12),
+                   b = engine_push_delay(&engine, name("b"), 0.5e-12);
     const uint32_t c = engine_push_delay(&engine, name("c"), 1.6e-12);
     run();
     ck_assert_uint_eq(engine_find_end(&engine, a), 0);
@@ -153,7 +171,8 @@ END_TEST
 START_TEST(a_deadlock_is_named)
 {
     begin();
-    const uint32_t a = engine_push_delay(&engine, name("alpha"), 1), b = engine_push_delay(&engine, name("beta"), 1);
+    const uint32_t a = engine_push_delay(&engine, name("alpha"), 1),
+                   b = engine_push_delay(&engine, name("beta"), 1);
     const uint32_t c = engine_push_delay(&engine, name("gamma"), 1);
     engine_push_edge(&engine, a, b);
     engine_push_edge(&engine, b, a);
@@ -162,7 +181,8 @@ START_TEST(a_deadlock_is_named)
     ck_assert_uint_eq(diag.count, 1);
     ck_assert_int_eq(diag.entries[0].code, DIAG_S801);
     ck_assert_ptr_nonnull(strstr(diag.entries[0].message, "3 of 3 tasks"));
-    ck_assert_ptr_nonnull(strstr(diag.entries[0].message, "'alpha' waits for 'beta' waits for 'alpha'"));
+    ck_assert_ptr_nonnull(
+        strstr(diag.entries[0].message, "'alpha' waits for 'beta' waits for 'alpha'"));
     arena_release(&arena);
 }
 END_TEST
@@ -177,17 +197,22 @@ START_TEST(the_end_of_time)
 }
 END_TEST
 
-/* --- bare transfers ----------------------------------------------------------------------------- */
+/* --- bare transfers --------------------------------------------------------------------------- */
 
 static struct cluster star(uint32_t devices, double bandwidth_Bps, double latency_s)
 {
     struct cluster cluster = {.name = "star", .device_count = devices, .level_count = 1};
-    cluster.levels[0] = (struct level){.name = "l", .kind = LEVEL_SWITCH, .degree = devices,
-                                       .bandwidth_Bps = bandwidth_Bps, .latency_s = latency_s, .link = LINK_RAW};
+    cluster.levels[0] = (struct level){.name = "l",
+                                       .kind = LEVEL_SWITCH,
+                                       .degree = devices,
+                                       .bandwidth_Bps = bandwidth_Bps,
+                                       .latency_s = latency_s,
+                                       .link = LINK_RAW};
     return cluster;
 }
 
-/* Three senders into one port of 100 GB/s, one out of a sender's own: max-min fair, then the rest. */
+/* Three senders into one port of 100 GB/s, one out of a sender's own: max-min fair, then the
+ * rest. */
 START_TEST(incast)
 {
     begin();
@@ -231,4 +256,5 @@ START_TEST(ports_are_full)
 END_TEST
 
 TAP_MAIN("engine", delays_and_streams, equal_shares, max_min_over_two_links, caps_and_weights,
-         latency_and_late_flows, rounded_half_up, a_deadlock_is_named, the_end_of_time, incast, ports_are_full)
+         latency_and_late_flows, rounded_half_up, a_deadlock_is_named, the_end_of_time, incast,
+         ports_are_full)

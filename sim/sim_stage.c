@@ -1,0 +1,371 @@
+/* One stage's part of a step as tasks: gathers of parameters, its slots in order with their
+ * transfers, sums of gradients. */
+#include <assert.h>
+#include <string.h>
+
+#include "sim/sim_inside.h"
+
+uint32_t sim_block_order(const struct work *work, uint32_t order[WORK_BLOCK_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t first = 0; first < work->block_count;) {
+        uint32_t last = first;
+        while (last + 1 < work->block_count &&
+               work->blocks[last + 1].part == work->blocks[first].part) {
+            last++;
+        }
+        /* of one part, layers that are recomputed come first */
+        for (uint32_t i = last + 1; i-- > first;) {
+            order[count++] = i;
+        }
+        first = last + 1;
+    }
+    return count;
+}
+
+const uint32_t *sim_find_counts(const struct load *load, uint32_t chunk)
+{
+    return &load->counts[(size_t)chunk * WORK_BLOCK_MAX];
+}
+
+static const struct runtime *runtime_of(const struct step_run *run)
+{
+    return run->load->work->problem->setup->runtime;
+}
+
+uint32_t sim_find_chunk(const struct step_run *run, uint32_t stage, uint32_t local)
+{
+    const struct stream *stream = run->load->stream;
+    return stream->model_chunk[stage * stream->shape.chunks + local];
+}
+
+/* --- jitter ----------------------------------------------------------------------------------- */
+
+/* Between 1 - frac and 1 + frac, triangular. */
+static double draw(struct random *dice, double frac)
+{
+    return 1.0 + frac * (random_pop_unit(dice) + random_pop_unit(dice) - 1.0);
+}
+
+/* Ranks that exchange messages inside a block go at the pace of the slowest. */
+static uint32_t find_peers(const struct script *script)
+{
+    uint32_t ranks = 1;
+    for (uint32_t i = 0; i < script->bar_count; i++) {
+        for (uint32_t k = 0; k < script->bars[i].move_count; k++) {
+            const struct collective *member = script->bars[i].moves[k].lumps->member;
+            ranks = member != NULL && ranks < 8 ? 8 : ranks;
+        }
+    }
+    return ranks;
+}
+
+static double draw_kernels(struct step_run *run, bool forward)
+{
+    const struct sim_options *options = &run->sim->options;
+    if (options->compute_jitter_frac == 0.0) {
+        return 1.0;
+    }
+    const struct script *script = forward ? run->forward : run->backward;
+    uint32_t peers = 1;
+    for (uint32_t block = 0; options->arrival && block < run->load->work->block_count; block++) {
+        const uint32_t ranks = find_peers(&script[block]);
+        peers = ranks > peers ? ranks : peers;
+    }
+    double slowest = 0.0;
+    for (uint32_t i = 0; i < peers; i++) {
+        const double factor = draw(&run->dice, options->compute_jitter_frac);
+        slowest = factor > slowest ? factor : slowest;
+    }
+    return slowest;
+}
+
+void sim_draw_messages(struct step_run *run)
+{
+    const double frac = run->sim->options.network_jitter_frac;
+    run->emit.message_factor = frac == 0.0 ? 1.0 : draw(&run->dice, frac);
+}
+
+/* --- once a step: gathers and sums ------------------------------------------------------------ */
+
+/* Share of a message that this step carries: all of a rare one in the step it is due, or an
+ * equal share in each. */
+static double due_share(const struct step_run *run, const struct move *move, uint32_t step)
+{
+    const uint32_t period = move->message->period;
+    if (run->step_count < period) {
+        return 1.0;
+    }
+    return (step + 1) % period == 0 ? (double)period : 0.0;
+}
+
+/* One layer's gathers, or sums, one after another behind a task. */
+static uint32_t push_moves(struct step_run *run, const struct move *moves, uint32_t count,
+                           bool later, uint32_t step, uint32_t after)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const double share = due_share(run, &moves[i], step);
+        if ((moves[i].message->distance > 0) == later && share > 0.0) {
+            sim_draw_messages(run);
+            after = emit_move(&run->emit, EMIT_DATA, &moves[i], share, after);
+        }
+    }
+    return after;
+}
+
+/* The stage's state while its part of a step is built. */
+struct builder {
+    struct step_run *run;
+    uint32_t step, stage;
+    uint32_t begin;      /* end of the step before */
+    uint32_t data_last;  /* data stream */
+    uint32_t **gathered; /* [local chunk][layer in the order of the chunk] */
+};
+
+static uint32_t count_layers(const struct step_run *run, uint32_t chunk)
+{
+    uint32_t layers = 0;
+    for (uint32_t i = 0; i < run->order_count; i++) {
+        layers += sim_find_counts(run->load, chunk)[run->order[i]];
+    }
+    return layers;
+}
+
+static void push_gathers(struct builder *builder)
+{
+    struct step_run *run = builder->run;
+    const uint32_t chunks = run->load->work->shape.chunks;
+    uint32_t last = builder->begin;
+    builder->gathered = ARENA_PUSH(run->arena, uint32_t *, chunks);
+    for (uint32_t local = 0; local < chunks; local++) {
+        const uint32_t chunk = sim_find_chunk(run, builder->stage, local);
+        builder->gathered[local] = ARENA_PUSH(run->arena, uint32_t, count_layers(run, chunk));
+        uint32_t layer = 0;
+        for (uint32_t i = 0; i < run->order_count; i++) {
+            const uint32_t block = run->order[i];
+            for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
+                last = push_moves(run, run->gathers[block], run->gather_counts[block], false,
+                                  builder->step, last);
+                builder->gathered[local][layer++] = last;
+            }
+        }
+    }
+    const bool overlaps = runtime_of(run)->overlaps_parameter_gather;
+    for (uint32_t local = 0; local < chunks && !overlaps; local++) {
+        const uint32_t layers = count_layers(run, sim_find_chunk(run, builder->stage, local));
+        for (uint32_t layer = 0; layer < layers; layer++) {
+            builder->gathered[local][layer] = last;
+        }
+    }
+    builder->data_last = last;
+}
+
+/* All sums of a chunk at once, behind the data stream; `later`: those that a later step waits
+ * for. */
+static void push_sums(struct builder *builder, uint32_t chunk, bool later)
+{
+    struct step_run *run = builder->run;
+    for (uint32_t i = run->order_count; i-- > 0;) {
+        const uint32_t block = run->order[i];
+        for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
+            builder->data_last = push_moves(run, run->sums[block], run->sum_counts[block], later,
+                                            builder->step, builder->data_last);
+            if (later) {
+                builder->data_last = push_moves(run, run->gathers[block], run->gather_counts[block],
+                                                later, builder->step, builder->data_last);
+            }
+        }
+    }
+}
+
+/* --- slots ------------------------------------------------------------------------------------ */
+
+static double layer_s(const struct piece *piece, enum slot_kind kind)
+{
+    switch (kind) {
+    case SLOT_FORWARD: return piece->forward_total_s;
+    case SLOT_BACKWARD: return piece->backward_total_s;
+    case SLOT_INPUT_GRADIENT: return piece->backward_total_s - piece->weight_s;
+    case SLOT_WEIGHT_GRADIENT: return piece->weight_s;
+    case SLOT_KIND_COUNT: break;
+    }
+    BUG("a slot is of no kind");
+}
+
+static const char *slot_name(const struct step_run *run, uint32_t slot)
+{
+    struct text name;
+    text_init(&name, run->arena);
+    schedule_dump_slot(slots_find(&run->slots, slot), run->slots.stream->shape.chunks, &name);
+    return name.bytes;
+}
+
+static void push_layer(struct step_run *run, uint32_t block, enum slot_kind kind)
+{
+    if (run->sim->options.granularity == SIM_SLOTS) {
+        emit_delay(&run->emit, "layer",
+                   layer_s(&run->load->pieces[block], kind) * run->emit.kernel_factor);
+        return;
+    }
+    const enum emit_part part = kind == SLOT_INPUT_GRADIENT    ? EMIT_INPUT
+                                : kind == SLOT_WEIGHT_GRADIENT ? EMIT_WEIGHT
+                                                               : EMIT_ALL;
+    emit_script(&run->emit, kind == SLOT_FORWARD ? &run->forward[block] : &run->backward[block],
+                part);
+}
+
+static void wait_for_gather(struct step_run *run, uint32_t gathered)
+{
+    const uint32_t before = run->emit.cursor;
+    run->emit.cursor = emit_join(&run->emit, before, gathered);
+    if (run->emit.cursor != before) {
+        emit_push_segment(
+            &run->emit, (struct emit_segment){.task = run->emit.cursor, .dim = run->exchange_dim});
+    }
+}
+
+static void push_layer_sums(struct builder *builder, uint32_t block)
+{
+    struct step_run *run = builder->run;
+    if (run->sum_counts[block] == 0) {
+        return;
+    }
+    builder->data_last = emit_join(&run->emit, builder->data_last, run->emit.cursor);
+    builder->data_last = push_moves(run, run->sums[block], run->sum_counts[block], false,
+                                    builder->step, builder->data_last);
+}
+
+struct slot_part {
+    uint32_t slot;
+    bool gathers,
+        sums; /* first forward: layers wait for gathers; last backward: layers feed sums */
+};
+
+static void push_layers(struct builder *builder, const struct slot_part *part)
+{
+    struct step_run *run = builder->run;
+    const struct slot *slot = slots_find(&run->slots, part->slot);
+    const uint32_t chunk = run->slots.model_chunk[part->slot];
+    const bool forward = slot->kind == SLOT_FORWARD;
+    uint32_t layer = 0;
+    for (uint32_t i = 0; i < run->order_count; i++) {
+        const uint32_t block = run->order[forward ? i : run->order_count - 1 - i];
+        for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
+            if (part->gathers) {
+                wait_for_gather(run, builder->gathered[slot->chunk][layer++]);
+            }
+            push_layer(run, block, slot->kind);
+            if (part->sums) {
+                push_layer_sums(builder, block);
+            }
+        }
+    }
+}
+
+static double slot_s(const struct step_run *run, uint32_t slot)
+{
+    const enum slot_kind kind = slots_find(&run->slots, slot)->kind;
+    const uint32_t *counts = sim_find_counts(run->load, run->slots.model_chunk[slot]);
+    double seconds = 0.0;
+    for (uint32_t block = 0; block < run->load->work->block_count; block++) {
+        seconds += layer_s(&run->load->pieces[block], kind) * (double)counts[block];
+    }
+    return seconds > 0.0 ? seconds : 0.0;
+}
+
+static bool has_gathers(const struct step_run *run)
+{
+    uint32_t count = 0;
+    for (uint32_t block = 0; block < run->load->work->block_count; block++) {
+        count += run->gather_counts[block];
+    }
+    return count > 0;
+}
+
+static void push_slot(struct builder *builder, uint32_t slot)
+{
+    struct step_run *run = builder->run;
+    struct slot_tasks *tasks = &run->tasks[(size_t)builder->step * run->slots.count + slot];
+    const uint32_t chunk = run->slots.model_chunk[slot];
+    const bool forward = slots_find(&run->slots, slot)->kind == SLOT_FORWARD;
+    const struct slot_part part = {
+        .slot = slot,
+        .gathers = run->slots.first_forward[chunk] == slot && has_gathers(run),
+        .sums = run->slots.last_backward[chunk] == slot &&
+                runtime_of(run)->overlaps_gradient_reduce && run->sim->options.overlap};
+    const bool whole = run->sim->options.granularity == SIM_SLOTS && !part.gathers && !part.sums;
+    run->emit.kernel_factor = tasks->kernel_factor = draw_kernels(run, forward);
+    sim_draw_messages(run);
+    emit_delay(&run->emit, slot_name(run, slot),
+               whole ? slot_s(run, slot) * tasks->kernel_factor : 0.0);
+    tasks->entry = run->emit.cursor;
+    tasks->first_segment = run->emit.segment_count;
+    if (!whole) {
+        push_layers(builder, &part);
+    }
+    tasks->segment_count = run->emit.segment_count - tasks->first_segment;
+    tasks->exit = run->emit.cursor;
+}
+
+/* --- transfers between stages ----------------------------------------------------------------- */
+
+static uint32_t device_of(const struct step_run *run, uint32_t stage)
+{
+    const struct work *work = run->load->work;
+    return stage * work->groups[work->send.group].steps[0].stride;
+}
+
+static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t slot)
+{
+    tasks->send = ENGINE_NO_TASK;
+    if (!slots_sends(&run->slots, slot)) {
+        return;
+    }
+    sim_draw_messages(run);
+    const uint32_t from = run->slots.stage[slot], to = run->slots.stage[run->slots.target[slot]];
+    if (run->emit.contends && run->load->work->send.bytes > 0.0) {
+        const struct lump lump = lump_find_pair(run->sim->book, device_of(run, from),
+                                                device_of(run, to), run->load->work->send.bytes);
+        tasks->send = emit_send(&run->emit, "send", &lump, to, tasks->exit);
+    } else {
+        tasks->send = engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
+                                        run->load->send_s * run->emit.message_factor);
+        engine_push_edge(&run->engine, tasks->exit, tasks->send);
+    }
+    if (!runtime_of(run)->overlaps_send) {
+        run->emit.cursor = tasks->send;
+    }
+}
+
+void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_t begin,
+                    struct step_tail *tail)
+{
+    struct builder builder = {.run = run, .step = step, .stage = stage, .begin = begin};
+    const struct schedule_shape *shape = &run->load->work->shape;
+    run->emit.device = stage;
+    run->emit.cursor = begin;
+    push_gathers(&builder);
+    const uint32_t first = run->slots.first_of_stage[stage],
+                   last = slots_find_last(&run->slots, stage);
+    for (uint32_t slot = first; slot <= last; slot++) {
+        push_slot(&builder, slot);
+        push_send(run, &run->tasks[(size_t)step * run->slots.count + slot], slot);
+    }
+    const uint32_t end = run->tasks[(size_t)step * run->slots.count + last].exit;
+    tail->pipeline[stage] = end;
+    if (run->sim->options.overlap && !runtime_of(run)->overlaps_gradient_reduce) {
+        builder.data_last = emit_join(&run->emit, builder.data_last, end);
+        for (uint32_t local = 0; local < shape->chunks; local++) {
+            push_sums(&builder, sim_find_chunk(run, stage, local), false);
+        }
+    }
+    tail->summed[stage] = emit_join(&run->emit, builder.data_last, end);
+    tail->stale[stage] = ENGINE_NO_TASK;
+    if (run->sim->options.overlap) {
+        const uint32_t before = builder.data_last = tail->summed[stage];
+        for (uint32_t local = 0; local < shape->chunks; local++) {
+            push_sums(&builder, sim_find_chunk(run, stage, local), true);
+        }
+        tail->stale[stage] = builder.data_last == before ? ENGINE_NO_TASK : builder.data_last;
+    }
+}

@@ -1,0 +1,13 @@
+/* A simulated step as a Chrome trace, which Perfetto and chrome://tracing show. */
+#ifndef SHARDPLAN_SIM_TRACE_H
+#define SHARDPLAN_SIM_TRACE_H
+
+#include "base/json.h"
+#include "sim/sim.h"
+
+/* One process for each stage, one thread for each of its streams, one counter of its memory. The
+ * result was made with options.spans; arena is scratch. Times are in microseconds, as the format
+ * wants. */
+void trace_dump(const struct sim_result *result, struct arena *arena, struct json_writer *out);
+
+#endif
