@@ -6,7 +6,7 @@
 # FOLDER/CODE-name.cmd holds one line of arguments, where a word `@` is the input FOLDER/CODE-name.*;
 # a second line `exit N` says another exit status than 2. Prints TAP.
 set -u
-shardplan=$1
+shardplan=$(realpath "$1")
 folder=$(cd "$2" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
