@@ -2,29 +2,9 @@
  * nothing. */
 #include <string.h>
 
-#include "costmodel/costmodel.h"
-#include "models/transformer.h"
-#include "tests/law/random_plan.h"
-#include "tests/law/single_plan.h"
+#include "tests/law/judged_plan.h"
 
 #define ROUNDS 1200
-
-static struct costmodel judge;
-static struct prices prices;
-
-static void begin_judged(const char *name)
-{
-    begin(name);
-    ck_assert_msg(prices_read(&cluster, &runtime, &arena, &prices, &diag), "%s",
-                  diag.entries[0].message);
-    costmodel_init(&judge, &problem, &prices, &arena);
-}
-
-static void end_judged(void)
-{
-    costmodel_release(&judge);
-    arena_release(&arena);
-}
 
 static struct policy_use read_use(const char *text)
 {
@@ -55,11 +35,6 @@ static struct work *build_with(struct single *single, const char *text)
         *use = read_use(text);
     }
     return build(&single->plan);
-}
-
-static const struct work_block *layer_of(const struct work *work, enum work_keep keep)
-{
-    return &work->blocks[work_find_block(work, model.chain[model.run_count - 2].part, keep)];
 }
 
 static struct piece price(const struct work *work, const struct work_block *block)
@@ -116,7 +91,7 @@ static void expect_level(struct single *single, uint32_t level, uint32_t d)
 {
     static const double per_step[] = {2.0, 2.0, 1.0, 0.0}, per_micro_batch[] = {0.0, 0.0, 1.0, 3.0};
     const struct work *work = build_with(single, levels[level]);
-    const struct work_block *layer = layer_of(work, KEEP_ALL);
+    const struct work_block *layer = middle_block(work, KEEP_ALL);
     const double parameters = elements_of(layer);
     const double held = layer->parameters_bytes + layer->gradients_bytes + layer->optimizer_bytes;
     ck_assert_msg(same(held, parameters * bytes_per_parameter(level, d)),
@@ -161,7 +136,7 @@ START_TEST(experts_share_their_states_among_their_copies)
     add_factor(&single, "dp", 16, NULL);
     add_fold(&single, "ep", 4);
     const struct work *work = build_with(&single, levels[1]);
-    const struct work_block *layer = layer_of(work, KEEP_ALL);
+    const struct work_block *layer = middle_block(work, KEEP_ALL);
     const double experts = 3.0 * model.transformer->hidden * moe->ffn * (double)moe->experts / 4.0;
     const double rest = elements_of(layer) - experts;
     const double held = layer->parameters_bytes + layer->gradients_bytes + layer->optimizer_bytes;
@@ -199,23 +174,23 @@ START_TEST(rarer_sums_cost_their_share)
     init(&single, 1);
     add_factor(&single, "dp", 32, NULL);
     const struct work *plain = build_with(&single, NULL);
-    const struct piece always = price(plain, layer_of(plain, KEEP_ALL));
+    const struct piece always = price(plain, middle_block(plain, KEEP_ALL));
     ck_assert(always.sync_s > 0.0 && always.stale_s == 0.0);
     for (uint32_t every = 1; every <= 500; every = every * 5) {
         const struct work *work =
             build_with(&single, text_build(&arena, "{\"kind\": \"sync\", \"every\": %u}", every));
-        const struct work_block *layer = layer_of(work, KEEP_ALL);
+        const struct work_block *layer = middle_block(work, KEEP_ALL);
         const struct piece rare = price(work, layer);
         ck_assert(same(rare.sync_s * every, always.sync_s));
         ck_assert(rare.stale_s == 0.0 && rare.forward_total_s == always.forward_total_s);
-        ck_assert(layer->optimizer_bytes == layer_of(plain, KEEP_ALL)->optimizer_bytes);
+        ck_assert(layer->optimizer_bytes == middle_block(plain, KEEP_ALL)->optimizer_bytes);
     }
     const struct work *work = build_with(
         &single, "{\"kind\": \"sync\", \"every\": 10, \"stale\": 1, \"extra_state\": \"8 B\"}");
-    const struct work_block *layer = layer_of(work, KEEP_ALL);
+    const struct work_block *layer = middle_block(work, KEEP_ALL);
     const struct piece late = price(work, layer);
     ck_assert(late.sync_s == 0.0 && same(late.stale_s * 10.0, always.sync_s));
-    ck_assert(same(layer->optimizer_bytes - layer_of(plain, KEEP_ALL)->optimizer_bytes,
+    ck_assert(same(layer->optimizer_bytes - middle_block(plain, KEEP_ALL)->optimizer_bytes,
                    8.0 * elements_of(layer)));
     end_judged();
 }
@@ -247,8 +222,8 @@ START_TEST(recomputation_trades_a_forward_for_the_boundary)
                 add_fold(&single, "sp", 4);
             }
             const struct work *work = build_with(&single, NULL);
-            const struct work_block *all = layer_of(work, KEEP_ALL);
-            const struct work_block *none = layer_of(work, KEEP_BOUNDARY);
+            const struct work_block *all = middle_block(work, KEEP_ALL);
+            const struct work_block *none = middle_block(work, KEEP_BOUNDARY);
             ck_assert(same(flops_of(&none->backward),
                            flops_of(&all->backward) + flops_of(&all->forward)));
             ck_assert(same(flops_of(&none->forward), flops_of(&all->forward)));
@@ -274,8 +249,8 @@ START_TEST(selective_recomputation_drops_the_scores)
     add_factor(&single, "tp", 8, NULL);
     add_fold(&single, "sp", 8);
     const struct work *work = build_with(&single, NULL);
-    const struct work_block *all = layer_of(work, KEEP_ALL);
-    const struct work_block *some = layer_of(work, KEEP_SELECTIVE);
+    const struct work_block *all = middle_block(work, KEEP_ALL);
+    const struct work_block *some = middle_block(work, KEEP_SELECTIVE);
     const double s = (double)setup.seq_length, a = model.transformer->heads;
     ck_assert(same(all->saved_bytes - some->saved_bytes, 5.0 * a * s * s / 8.0));
     const double core = 4.0 * s * s * model.transformer->hidden / 8.0 * (s + 1.0) / (2.0 * s);
