@@ -159,9 +159,9 @@ static void push_name(const struct engine *engine, uint32_t task, struct text *o
     text_push(out, "'%s'", name == NULL ? "?" : name);
 }
 
-static bool report_cycle(const struct engine *engine, struct diag *diag)
+void engine_dump_cycle(const struct engine *engine, struct text *out)
 {
-    bool *is_passed = ARENA_PUSH(diag->arena, bool, engine->task_count);
+    bool *is_passed = ARENA_PUSH(engine->arena, bool, engine->task_count);
     uint32_t at = 0;
     while (engine->tasks[at].is_done) {
         at++;
@@ -169,27 +169,21 @@ static bool report_cycle(const struct engine *engine, struct diag *diag)
     for (; !is_passed[at]; at = find_waited(engine, at)) {
         is_passed[at] = true;
     }
-    struct text cycle;
-    text_init(&cycle, diag->arena);
-    push_name(engine, at, &cycle);
+    push_name(engine, at, out);
     uint32_t shown = 0;
     for (uint32_t next = find_waited(engine, at); next != at && shown < 16; shown++) {
-        text_push(&cycle, " waits for ");
-        push_name(engine, next, &cycle);
+        text_push(out, " waits for ");
+        push_name(engine, next, out);
         next = find_waited(engine, next);
     }
-    text_push(&cycle, shown == 16 ? " and so on" : " waits for ");
-    push_name(engine, at, &cycle);
-    return diag_push(diag, DIAG_S801, (struct diag_place){0},
-                     "let one of them wait for less: no order of their starts satisfies all",
-                     "simulation: %u of %u tasks can never start: %s",
-                     engine->task_count - engine->done_count, engine->task_count, cycle.bytes);
+    text_push(out, shown == 16 ? " and so on" : " waits for ");
+    push_name(engine, at, out);
 }
 
-bool engine_run(struct engine *engine, struct diag *diag)
+enum engine_end engine_try(struct engine *engine)
 {
     const uint32_t count = engine->task_count;
-    bool *starts = ARENA_PUSH(engine->arena, bool, count == 0 ? 1 : count);
+    bool *starts = ARENA_PUSH(engine->arena, bool, count);
     for (uint32_t i = 0; i < count; i++) {
         starts[i] = engine->tasks[i].waits == 0;
     }
@@ -199,13 +193,27 @@ bool engine_run(struct engine *engine, struct diag *diag)
         }
     }
     if (!world_run(&engine->world)) {
-        return diag_push(
-            diag, DIAG_S802, (struct diag_place){0},
-            "give fewer bytes, shorter times or faster links",
-            "simulation: does not end within %.3g s, the longest time that can be simulated",
-            world_find_s(&engine->world, UINT64_MAX / 2));
+        return ENGINE_LATE;
     }
-    return engine->done_count == count || report_cycle(engine, diag);
+    return engine->done_count == count ? ENGINE_DONE : ENGINE_STUCK;
+}
+
+bool engine_run(struct engine *engine, struct diag *diag)
+{
+    struct text cycle;
+    switch (engine_try(engine)) {
+    case ENGINE_DONE: return true;
+    case ENGINE_STUCK:
+        text_init(&cycle, engine->arena);
+        engine_dump_cycle(engine, &cycle);
+        BUG("%u of %u tasks can never start: %s", engine->task_count - engine->done_count,
+            engine->task_count, cycle.bytes);
+    case ENGINE_LATE: break;
+    }
+    return diag_push(diag, DIAG_S802, (struct diag_place){0},
+                     "give fewer bytes, shorter times or faster links",
+                     "simulation: does not end within %.3g s, the longest that can be counted",
+                     world_find_s(&engine->world, UINT64_MAX / 2));
 }
 
 uint64_t engine_find_start(const struct engine *engine, uint32_t task)

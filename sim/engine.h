@@ -23,6 +23,12 @@ struct engine {
     uint32_t done_count;
 };
 
+enum engine_end {
+    ENGINE_DONE,
+    ENGINE_STUCK, /* tasks are left that wait for each other */
+    ENGINE_LATE   /* time ran out */
+};
+
 /* What a task is in messages and traces. */
 struct engine_label {
     const char *name;   /* must outlive the engine */
@@ -42,7 +48,12 @@ void engine_push_edge(struct engine *engine, uint32_t before, uint32_t after);
 void engine_push_release(struct engine *engine, uint32_t task, double seconds);
 /* Behind the last task of the stream, which is ENGINE_NO_TASK at first. */
 void engine_place(struct engine *engine, uint32_t *stream_last, uint32_t task);
-/* Runs all tasks. False when some can never start, S801 naming a cycle, or time runs out, S802. */
+/* Runs all that can run. */
+enum engine_end engine_try(struct engine *engine);
+/* After ENGINE_STUCK: "'a' waits for 'b' waits for 'a'", some cycle of tasks. */
+void engine_dump_cycle(const struct engine *engine, struct text *out);
+/* Runs all tasks. False when time runs out, S802; tasks that wait for each other are a BUG: what
+ * is read is checked for that before. */
 bool engine_run(struct engine *engine, struct diag *diag);
 uint64_t engine_find_start(const struct engine *engine, uint32_t task);
 uint64_t engine_find_end(const struct engine *engine, uint32_t task);

@@ -28,7 +28,7 @@ struct schedule_run_result {
     uint64_t events;
 };
 
-/* A stream that never passed stream_check may deadlock: S801. */
+/* The stream has passed stream_check. S802 when the times are longer than can be counted. */
 bool schedule_run(const struct stream *stream, const struct schedule_run_times *times,
                   struct arena *arena, struct schedule_run_result *out, struct diag *diag);
 

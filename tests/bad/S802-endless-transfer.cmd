@@ -1,0 +1,1 @@
+simulate --flows @ --cluster dgx-h100:1
