@@ -150,7 +150,7 @@ static double run_s(const struct cluster *cluster, const char *member, enum coll
     return simulate(cluster, collective_find(member), kind, &group, &choice, bytes);
 }
 
-/* T06: on a full mesh of 8 each pair has a link of its own; a ring uses one of a device's seven. */
+/* On a full mesh of 8 each pair has a link of its own; a ring uses one of a device's seven. */
 START_TEST(full_mesh_of_eight)
 {
     arena_init(&arena);
@@ -165,7 +165,7 @@ START_TEST(full_mesh_of_eight)
 }
 END_TEST
 
-/* T28: a switch that sums takes n / B, a ring 2 (p - 1) / p n / B: 1.9375 times as long at 32. */
+/* A switch that sums takes n / B, a ring 2 (p - 1) / p n / B: 1.9375 times as long at 32. */
 START_TEST(switch_against_ring)
 {
     arena_init(&arena);

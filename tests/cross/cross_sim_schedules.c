@@ -136,7 +136,7 @@ START_TEST(whole_times_are_exact)
 }
 END_TEST
 
-/* techniques G1, G2 and the bubbles the literature states: (p - 1)(F + B) / v, (p - 1)(F + B -
+/* Makespans with the bubbles that the literature states: (p - 1)(F + B) / v, (p - 1)(F + B -
  * W). */
 static const struct {
     const char *schedule;

@@ -240,8 +240,11 @@ static double travel_under(double a, double x, uint32_t k)
     struct bar bar = {.name = "kernel", .is_kernel = true, .kernel_s = x, .pieces = k};
     const struct script script = {.bars = &bar, .bar_count = 1};
     bar.moves[bar.move_count++] = (struct move){&none, 1, a, &message};
-    struct emit emit = {
-        .engine = &engine, .arena = &arena, .kernel_factor = 1, .message_factor = 1};
+    struct emit emit = {.engine = &engine,
+                        .arena = &arena,
+                        .kernel_factor = 1,
+                        .message_factor = 1,
+                        .cursor = ENGINE_NO_TASK};
     emit_delay(&emit, "start", 0);
     emit_script(&emit, &script, EMIT_ALL);
     run();
@@ -252,8 +255,8 @@ static double travel_under(double a, double x, uint32_t k)
     return seconds;
 }
 
-/* techniques T07, T27: serial a + x; k slices max + min / k; pieces from peers
- * vanish under the work. */
+/* One after another a + x; in k slices max + min / k (a two-machine flow shop); in pieces from
+ * k - 1 peers all of it vanishes under the work. */
 START_TEST(overlap_in_pieces)
 {
     ck_assert_double_eq_tol(flow_shop(7, 8, 1), 15, 1e-12);
