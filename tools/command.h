@@ -83,6 +83,11 @@ bool command_quantity(struct command *command, const char *flag, double *out);
 bool command_choice(struct command *command, const char *flag, uint32_t *out);
 bool command_toggle(struct command *command, const char *flag, bool *out);
 
+/* A finite number at *cursor, which moves behind it. */
+bool command_parse_number(const char **cursor, double *out);
+/* A whole file within --max-input as text, B101 or B102. */
+bool command_read_file(struct command *command, const char *path, struct text *out);
+
 /* Exit status 2; the faults are in command->diag. */
 int command_fail(struct command *command);
 /* Writes text to a file that must not be left half written; reports C708. */

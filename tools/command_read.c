@@ -81,8 +81,7 @@ bool command_count(struct command *command, const char *name, uint64_t *out)
     return true;
 }
 
-/* A finite number at *cursor, which moves behind it. */
-static bool read_number(const char **cursor, double *out)
+bool command_parse_number(const char **cursor, double *out)
 {
     char *end;
     const double value = strtod(*cursor, &end);
@@ -101,7 +100,7 @@ bool command_number(struct command *command, const char *name, double *out)
     }
     const char *cursor = value;
     double number;
-    if (!read_number(&cursor, &number) || *cursor != '\0') {
+    if (!command_parse_number(&cursor, &number) || *cursor != '\0') {
         return refuse(command, flag, value, "a number");
     }
     *out = number;
@@ -122,7 +121,7 @@ bool command_numbers(struct command *command, const char *name, const double **o
     double *numbers = ARENA_PUSH(command->arena, double, (size_t)commas + 1);
     const char *cursor = value;
     for (uint32_t i = 0; i <= commas; i++) {
-        if (!read_number(&cursor, &numbers[i]) || *cursor != (i < commas ? ',' : '\0')) {
+        if (!command_parse_number(&cursor, &numbers[i]) || *cursor != (i < commas ? ',' : '\0')) {
             return refuse(command, flag, value, "numbers with commas between them");
         }
         cursor += i < commas;

@@ -1,0 +1,284 @@
+/* `shardplan collective`: what an all-reduce or its kin takes, size by size. */
+#include <string.h>
+
+#include "base/table.h"
+#include "sim/collective_run.h"
+#include "tools/problem_flags.h"
+#include "tools/report.h"
+
+#define SIZES_MAX 256u
+#define AUTO "auto"
+
+extern const struct command_kind command_collective;
+
+struct collective_row {
+    double bytes, costmodel_s, simulated_s, busbw_Bps;
+    const char *algorithm, *simulated_algorithm;
+};
+
+struct answer {
+    struct cluster cluster;
+    struct runtime runtime;
+    struct prices prices;
+    enum collective_kind kind;
+    struct rank_group group;
+    const struct collective *member;    /* NULL: the cheapest */
+    double sizes[SIZES_MAX];
+    uint32_t size_count;
+    struct collective_row *rows;
+};
+
+static bool read_kind(struct command *command, enum collective_kind *out)
+{
+    const char *names[COLLECTIVE_KIND_COUNT];
+    const char *word = command->positional[0];
+    for (uint32_t i = 0; i < COLLECTIVE_KIND_COUNT; i++) {
+        names[i] = collective_kind_name((enum collective_kind)i);
+        if (strcmp(names[i], word) == 0) {
+            *out = (enum collective_kind)i;
+            return true;
+        }
+    }
+    const char *near = text_find_nearest(word, names, COLLECTIVE_KIND_COUNT);
+    return diag_push(command->diag, DIAG_C710, (struct diag_place){0},
+                     near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near),
+                     "'%s' is no collective: all-reduce, all-gather, reduce-scatter, all-to-all, send", word);
+}
+
+static bool read_size(struct command *command, const char *word, double *out)
+{
+    const char *at = word;
+    const bool plain = command_parse_number(&at, out) && *at == '\0';
+    if ((plain || unit_read(word, UNIT_BYTES, out)) && *out >= 1.0 && *out <= 1e15) {
+        return true;
+    }
+    return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, "write 1048576 or 1MiB, with commas between sizes",
+                     "--bytes has '%s': a size is from 1 to 1e15 bytes", word);
+}
+
+static bool read_sizes(struct command *command, struct answer *out)
+{
+    const char *text;
+    if (!command_text(command, "--bytes", &text)) {
+        return false;
+    }
+    bool good = true;
+    for (const char *at = text; at != NULL;) {
+        const size_t length = strcspn(at, ",");
+        if (out->size_count == SIZES_MAX) {
+            return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL, "--bytes has more than %u sizes",
+                             SIZES_MAX);
+        }
+        good = read_size(command, text_build_copy(command->arena, at, length), &out->sizes[out->size_count++]) && good;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return good;
+}
+
+static bool read_algorithm(struct command *command, const struct collective **out)
+{
+    const char *name;
+    if (!command_text(command, "--algorithm", &name)) {
+        return false;
+    }
+    *out = strcmp(name, AUTO) == 0 ? NULL : collective_find(name);
+    if (*out != NULL || strcmp(name, AUTO) == 0) {
+        return true;
+    }
+    const char *near = text_find_nearest(name, collective_names(), collective_table_count);
+    return diag_push(command->diag, DIAG_C704, (struct diag_place){0},
+                     near == NULL ? "`shardplan list collectives` names them"
+                                  : text_build(command->arena, "did you mean '%s'?", near),
+                     "--algorithm is '%s': there is no such algorithm", name);
+}
+
+static bool read_ranks(struct command *command, const struct cluster *cluster, enum collective_kind kind,
+                       struct rank_group *out)
+{
+    uint64_t ranks = kind == COLLECTIVE_SEND ? 2 : cluster->device_count;
+    if (command_has(command, "--ranks") && !command_count(command, "--ranks", &ranks)) {
+        return false;
+    }
+    if (ranks > cluster->device_count || (kind == COLLECTIVE_SEND && ranks != 2)) {
+        return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL,
+                         "--ranks is %llu: %s, and a send has 2 ranks", (unsigned long long)ranks,
+                         text_build(command->arena, "the cluster has %u devices", cluster->device_count));
+    }
+    *out = (struct rank_group){.ranks = (uint32_t)ranks, .step_count = ranks > 1 ? 1 : 0};
+    out->steps[0].stride = 1;
+    out->steps[0].size = (uint32_t)ranks;
+    return true;
+}
+
+static bool read_question(struct command *command, struct answer *out)
+{
+    const char *runtime;
+    return read_kind(command, &out->kind) && problem_flags_read_cluster(command, &out->cluster) &&
+           command_text(command, "--runtime", &runtime) &&
+           runtime_read(runtime, (struct diag_place){0}, command->arena, &out->runtime, command->diag) &&
+           prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag) &&
+           read_ranks(command, &out->cluster, out->kind, &out->group) && read_algorithm(command, &out->member) &&
+           read_sizes(command, out);
+}
+
+/* As nccl-tests: what each rank's link carries, whatever the algorithm. */
+static double busbw_factor(enum collective_kind kind, uint32_t ranks)
+{
+    const double others_frac = (double)(ranks - 1) / ranks;
+    return kind == COLLECTIVE_SEND ? 1.0 : kind == COLLECTIVE_ALL_REDUCE ? 2.0 * others_frac : others_frac;
+}
+
+static bool judge(struct command *command, const struct answer *answer, struct collective_book *book,
+                  struct collective_row *row)
+{
+    const struct collective_request request = {.cluster = &answer->cluster,
+                                               .prices = &answer->prices,
+                                               .kind = answer->kind,
+                                               .group = &answer->group,
+                                               .bytes = row->bytes,
+                                               .member = answer->member};
+    const struct collective_choice choice = collective_cost_find(book, &request);
+    if (choice.member == NULL && answer->group.ranks > 1) {
+        return diag_push(command->diag, DIAG_C721, (struct diag_place){0}, "--algorithm auto picks one that can",
+                         "algorithm '%s' cannot do %s among these %u ranks",
+                         answer->member == NULL ? AUTO : answer->member->name, collective_kind_name(answer->kind),
+                         answer->group.ranks);
+    }
+    const struct collective_run_request run = {.cluster = &answer->cluster,
+                                               .prices = &answer->prices,
+                                               .kind = answer->kind,
+                                               .group = &answer->group,
+                                               .bytes = row->bytes,
+                                               .member = choice.member,
+                                               .protocol = choice.protocol,
+                                               .pipeline = choice.pipeline};
+    struct collective_run_result result = {.seconds = 0.0};
+    if (answer->group.ranks > 1 && !collective_run(&run, command->arena, &result, command->diag)) {
+        return false;
+    }
+    row->costmodel_s = choice.seconds;
+    row->simulated_s = result.seconds;
+    row->algorithm = choice.member == NULL ? "none" : choice.member->name;
+    row->busbw_Bps =
+        choice.seconds > 0.0 ? row->bytes / choice.seconds * busbw_factor(answer->kind, answer->group.ranks) : 0.0;
+    return true;
+}
+
+static bool judge_all(struct command *command, struct answer *answer)
+{
+    struct collective_book *book = collective_book_init(command->arena);
+    answer->rows = ARENA_PUSH(command->arena, struct collective_row, answer->size_count);
+    for (uint32_t i = 0; i < answer->size_count; i++) {
+        answer->rows[i].bytes = answer->sizes[i];
+        if (!judge(command, answer, book, &answer->rows[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void dump_json(struct command *command, const struct answer *answer)
+{
+    struct json_writer out;
+    json_writer_init(&out, &command->out, false);
+    json_push_object(&out);
+    json_push_key_string(&out, "version", SHARDPLAN_VERSION);
+    json_push_key(&out, "digests");
+    json_push_object(&out);
+    json_push_key_string(&out, "cluster", text_build(command->arena, "%016llx", answer->cluster.digest));
+    json_pop_object(&out);
+    json_push_key_string(&out, "kind", collective_kind_name(answer->kind));
+    json_push_key_u64(&out, "ranks", answer->group.ranks);
+    json_push_key(&out, "rows");
+    json_push_array(&out);
+    for (uint32_t i = 0; i < answer->size_count; i++) {
+        const struct collective_row *row = &answer->rows[i];
+        json_push_object(&out);
+        json_push_key_double(&out, "bytes", row->bytes);
+        json_push_key_string(&out, "algorithm", row->algorithm);
+        json_push_key_double(&out, "costmodel_s", row->costmodel_s);
+        json_push_key_double(&out, "simulated_s", row->simulated_s);
+        json_push_key_double(&out, "busbw_Bps", row->busbw_Bps);
+        json_pop_object(&out);
+    }
+    json_pop_array(&out);
+    json_pop_object(&out);
+    text_push(&command->out, "\n");
+}
+
+static void dump_people(struct command *command, const struct answer *answer)
+{
+    static const char *const headings[] = {">size", "algorithm", ">cost model", ">simulator", ">bus bandwidth", NULL};
+    struct table table;
+    table_init(&table, command->arena, headings);
+    for (uint32_t i = 0; i < answer->size_count; i++) {
+        const struct collective_row *row = &answer->rows[i];
+        struct text rate;
+        text_init(&rate, command->arena);
+        unit_dump_short(UNIT_BYTES_PER_SECOND, row->busbw_Bps, &rate);
+        table_push(&table, "%s", report_bytes(command->arena, row->bytes));
+        table_push(&table, "%s", row->algorithm);
+        table_push(&table, "%s", report_seconds(command->arena, row->costmodel_s));
+        table_push(&table, "%s", report_seconds(command->arena, row->simulated_s));
+        table_push(&table, "%s", rate.bytes);
+    }
+    text_push(&command->out, "%s among %u ranks on %s\n\n", collective_kind_name(answer->kind), answer->group.ranks,
+              answer->cluster.name);
+    table_dump(&table, &command->out);
+    text_push(&command->out, "bus bandwidth as nccl-tests prints it, of the cost model's time: size / time%s\n",
+              answer->kind == COLLECTIVE_SEND         ? ""
+              : answer->kind == COLLECTIVE_ALL_REDUCE ? " x 2(n-1)/n"
+                                                      : " x (n-1)/n");
+}
+
+static int run(struct command *command)
+{
+    struct answer answer = {.size_count = 0};
+    if (!read_question(command, &answer) || !judge_all(command, &answer)) {
+        return command_fail(command);
+    }
+    if (command->json) {
+        dump_json(command, &answer);
+    } else {
+        dump_people(command, &answer);
+    }
+    return 0;
+}
+
+static const struct flag flags[] = {
+    {.name = "--cluster",
+     .kind = FLAG_TEXT,
+     .value = "C",
+     .help = "where the ranks sit: devices 0, 1, ... of this cluster"},
+    {.name = "--ranks", .kind = FLAG_COUNT, .value = "N", .help = "how many", .absent = "all devices", .min = 1, .max = 1048576},
+    {.name = "--bytes",
+     .kind = FLAG_TEXT,
+     .value = "S[,S...]",
+     .help = "sizes of the whole buffer, as nccl-tests counts them: 1048576 or 1MiB",
+     .fallback = "1MiB,16MiB,256MiB,1GiB"},
+    {.name = "--algorithm",
+     .kind = FLAG_TEXT,
+     .value = "A",
+     .help = "one of `shardplan list collectives`, or auto: the fastest for each size",
+     .fallback = AUTO},
+    {.name = "--runtime", .kind = FLAG_TEXT, .value = "NAME", .help = "training framework", .fallback = RUNTIME_DEFAULT},
+    {.name = NULL},
+};
+
+static const struct flag_group groups[] = {
+    {.title = "The collective", .flags = flags},
+    {.title = NULL},
+};
+
+const struct command_kind command_collective = {
+    .name = "collective",
+    .usage = "shardplan collective KIND --cluster C [--ranks N] [--bytes S,...] [--algorithm A]",
+    .summary = "predicted times of one collective, like nccl-tests",
+    .lesson = "KIND is all-reduce, all-gather, reduce-scatter, all-to-all or send. Prints seconds by the cost\n"
+              "model, by the simulator on the cluster's own links, next to the bus bandwidth of nccl-tests.\n\n"
+              "  shardplan collective all-reduce --cluster dgx-h100:2 --bytes 1MiB,1GiB\n",
+    .groups = groups,
+    .positional_min = 1,
+    .positional_max = 1,
+    .run = run,
+};
