@@ -89,7 +89,7 @@ static const struct compute_entry *find_compute(struct search *search, const str
         }
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct order_work order = start_order(search, node, 0, false);
+    const struct order_work order = start_order(search, node, node->first_order, false);
     const struct pipeline_terms terms = terms_of(search, order.started, order.pieces, compute_s);
     arena_pop(&search->scratch, mark);
     struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);
@@ -266,13 +266,13 @@ static void probe_node(struct search *search, struct mesh_node *node)
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct forms *forms = space_forms(search, node);
     const struct form widest = {NULL, forms->most_chunks};
-    struct order_work order = start_order(search, node, 0, false);
+    struct order_work order = start_order(search, node, node->first_order, false);
     if (!form_passes(search, &order, &widest)) {
         arena_pop(&search->scratch, mark);
         return;
     }
-    order = start_order(search, node, 0, true);
-    struct leaf leaf = {.node = node->index};
+    order = start_order(search, node, node->first_order, true);
+    struct leaf leaf = {.node = node->index, .order = node->first_order};
     find_unfit(search, node, &order);
     for (uint32_t i = 0; i < forms->count && !node->unfit; i++) {
         leaf.form = forms->items[i];

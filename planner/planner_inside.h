@@ -13,7 +13,7 @@ struct mesh_node {
     uint8_t variants[DIM_MAX];
     uint32_t micro_batch;
     uint32_t index;                 /* place in the enumeration: the tie-break */
-    uint32_t order_count;
+    uint32_t order_count, first_order;
     uint64_t replicas;
     uint64_t leaf_count;            /* per order */
     double bound_s;
@@ -97,9 +97,9 @@ struct search {
 void space_enumerate(struct search *search);
 /* A plan with the node's mesh in the order-th rank order; uses and layers empty. Memory from the arena. */
 struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct arena *arena);
-/* Rank orders that differ in which levels of the cluster some dim crosses: numbers of permutations, ascending; the
- * first of those that are alike stands for them. */
-uint32_t space_orders(const struct search *search, const struct mesh_node *node, uint32_t *out);
+/* Rank orders that the runtime gives, that differ in which levels of the cluster some dim crosses: numbers of
+ * permutations, ascending; the first of those that are alike stands for them. */
+uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out);
 #define SPACE_ORDER_MAX 720
 
 /* --- space_forms.c --------------------------------------------------------------------------------------- */

@@ -140,7 +140,39 @@ static unsigned long long order_key(const struct search *search, const struct me
     return key;
 }
 
-uint32_t space_orders(const struct search *search, const struct mesh_node *node, uint32_t *out)
+static bool order_is_legal(struct search *search, const struct mesh_node *node, uint32_t order)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    const struct plan *plan = space_plan(node, order, &search->scratch);
+    struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
+    plan_rule_order(&rules);
+    arena_pop(&search->scratch, mark);
+    return rules.good;
+}
+
+static bool mesh_is_legal(struct search *search, const struct mesh_node *node, uint32_t order)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    const struct plan *plan = space_plan(node, order, &search->scratch);
+    struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
+    plan_rule_order(&rules);
+    if (rules.good) {
+        plan_rule_mesh(&rules);     /* a fold may nest in its hosts in one order only */
+    }
+    arena_pop(&search->scratch, mark);
+    return rules.good;
+}
+
+static bool is_among(const unsigned long long *keys, uint32_t count, unsigned long long key)
+{
+    bool seen = false;
+    for (uint32_t i = 0; i < count && !seen; i++) {
+        seen = keys[i] == key;
+    }
+    return seen;
+}
+
+uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out)
 {
     uint32_t dims[DIM_MAX];
     const uint32_t all = search->options->pins.order_pinned ? 1 : factorial(count_splittable(node, dims));
@@ -149,11 +181,7 @@ uint32_t space_orders(const struct search *search, const struct mesh_node *node,
     uint32_t count = 0;
     for (uint32_t order = 0; order < all; order++) {
         const unsigned long long key = order_key(search, node, order);
-        bool seen = false;
-        for (uint32_t i = 0; i < count && !seen; i++) {
-            seen = keys[i] == key;
-        }
-        if (!seen) {
+        if (!is_among(keys, count, key) && mesh_is_legal(search, node, order)) {
             keys[count] = key;
             out[count++] = order;
         }
@@ -191,30 +219,32 @@ static void close_node(struct search *search, struct mesh_node *node)
     }
 }
 
-static bool mesh_is_legal(const struct search *search, const struct plan *plan)
+/* Of what does not hang on the order. */
+static bool axes_are_legal(const struct search *search, const struct plan *plan)
 {
     struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
-    plan_rule_mesh(&rules);
-    if (rules.good) {
-        plan_rule_axes(&rules);
-    }
+    plan_rule_axes(&rules);
     return rules.good;
 }
 
 static void each_micro_batch(struct search *search, struct mesh_node *node)
 {
+    uint32_t orders[SPACE_ORDER_MAX];
     node->micro_batch = 1;
+    node->order_count = space_orders(search, node, orders);
+    if (node->order_count == 0) {
+        return;
+    }
+    node->first_order = orders[0];
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct plan *plan = space_plan(node, 0, &search->scratch);
-    const bool legal = mesh_is_legal(search, plan);
+    const struct plan *plan = space_plan(node, node->first_order, &search->scratch);
+    const bool legal = axes_are_legal(search, plan);
     const uint64_t replicas = plan_count_replicas(search->problem, plan);
     arena_pop(&search->scratch, mark);
     const uint64_t batch = search->problem->setup->global_batch;
     if (!legal || batch % replicas != 0) {
         return;
     }
-    uint32_t orders[SPACE_ORDER_MAX];
-    node->order_count = space_orders(search, node, orders);
     node->replicas = replicas;
     const uint64_t share = batch / replicas;
     const uint32_t pinned = search->options->pins.micro_batch;

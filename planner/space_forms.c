@@ -33,7 +33,7 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
 {
     const struct planner_pins *pins = &search->options->pins;
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct plan *plan = space_plan(node, 0, &search->scratch);
+    struct plan *plan = space_plan(node, node->first_order, &search->scratch);
     forms->items = ARENA_PUSH(search->arena, struct form,
                               schedule_table_count * (1 + search->layers / forms->stages));
     for (uint32_t i = 0; i < schedule_table_count; i++) {
@@ -154,7 +154,7 @@ const struct alternatives *space_alternatives(struct search *search, const struc
     }
     assert(policy_table_count <= PLANNER_POLICY_MAX);
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct plan *plan = space_plan(node, 0, &search->scratch);
+    struct plan *plan = space_plan(node, node->first_order, &search->scratch);
     plan->schedule.schedule = form->schedule;
     plan->schedule.chunks = form->chunks;
     struct alternatives *list = ARENA_PUSH(search->arena, struct alternatives, 1);
