@@ -1,4 +1,5 @@
-/* Seconds of one collective: rounds that are alike are priced once; a round takes as long as its slowest message. */
+/* Seconds of one collective: rounds that are alike are priced once; a round takes as long as its
+ * slowest message. */
 #include "costmodel/collective_cost.h"
 
 #include <assert.h>
@@ -7,12 +8,13 @@
 #define PATH_CLASS_MAX 12
 #define BOOK_BUCKETS 4096
 
-/* Messages of a round that have the same terms; the slowest decides, which one depends on size and protocol. */
+/* Messages of a round that have the same terms; the slowest decides, which one depends on size
+ * and protocol. */
 struct path_class {
     const char *link;
     double latency_s;
-    double bandwidth_Bps;       /* already shared among the round's messages over the same port */
-    double bytes_frac;          /* of the whole buffer */
+    double bandwidth_Bps; /* already shared among the round's messages over the same port */
+    double bytes_frac;    /* of the whole buffer */
     bool in_network;
 };
 
@@ -34,7 +36,7 @@ struct page {
 struct collective_book {
     struct arena *arena;
     struct page *buckets[BOOK_BUCKETS];
-    uint32_t *loads;            /* per resource, zero between rounds */
+    uint32_t *loads; /* per resource, zero between rounds */
     uint32_t resource_count;
 };
 
@@ -45,7 +47,7 @@ struct collective_book *collective_book_init(struct arena *arena)
     return book;
 }
 
-/* --- filling a page ------------------------------------------------------------------------------------ */
+/* --- filling a page --------------------------------------------------------------------------- */
 
 struct walk {
     struct collective_book *book;
@@ -53,7 +55,7 @@ struct walk {
     const struct collective *member;
     struct collective_group shape;
     uint32_t chunk_count;
-    struct path level_path[LEVEL_MAX];      /* one path stands for all of a switched level */
+    struct path level_path[LEVEL_MAX]; /* one path stands for all of a switched level */
     bool level_known[LEVEL_MAX];
 };
 
@@ -62,7 +64,8 @@ static uint32_t device_of(const struct walk *walk, uint32_t rank)
     return rank_group_find_device(walk->request->group, walk->request->base, rank);
 }
 
-/* Ports of a switched level are per device, so one path per level serves; its two hops are renamed. */
+/* Ports of a switched level are per device, so one path per level serves; its two hops are
+ * renamed. */
 static bool switched_path(struct walk *walk, uint32_t from, uint32_t to, struct path *out)
 {
     const struct cluster *cluster = walk->request->cluster;
@@ -88,15 +91,18 @@ static void find_path(struct walk *walk, uint32_t from, uint32_t to, struct path
     if (!cluster_find_path(cluster, from, to, out)) {
         BUG("no way from device %u to device %u: the cluster was not checked", from, to);
     }
-    if (cluster->level_count > 0 && cluster->levels[out->level].kind == LEVEL_SWITCH && out->hop_count == 2) {
+    if (cluster->level_count > 0 && cluster->levels[out->level].kind == LEVEL_SWITCH &&
+        out->hop_count == 2) {
         walk->level_path[out->level] = *out;
-        walk->level_known[out->level] = out->hops[0].resource == 2 * (from * cluster->level_count + out->level) &&
-                                        out->hops[1].resource == 2 * (to * cluster->level_count + out->level) + 1;
+        walk->level_known[out->level] =
+            out->hops[0].resource == 2 * (from * cluster->level_count + out->level) &&
+            out->hops[1].resource == 2 * (to * cluster->level_count + out->level) + 1;
     }
 }
 
-/* Through a reducing switch a rank sends up and receives down over its own ports: the path to any other rank of the
- * group has their bandwidth; up and down are two messages, so the latency counts twice. */
+/* Through a reducing switch a rank sends up and receives down over its own ports: the path to
+ * any other rank of the group has their bandwidth; up and down are two messages, so the latency
+ * counts twice. */
 static void find_switch_path(struct walk *walk, uint32_t rank, struct path *out)
 {
     const uint32_t peer = rank == 0 ? 1 : 0;
@@ -107,14 +113,16 @@ static void find_switch_path(struct walk *walk, uint32_t rank, struct path *out)
 static bool same_class(const struct path_class *a, const struct path_class *b)
 {
     return a->in_network == b->in_network && a->bytes_frac == b->bytes_frac &&
-           a->latency_s == b->latency_s && a->bandwidth_Bps == b->bandwidth_Bps && strcmp(a->link, b->link) == 0;
+           a->latency_s == b->latency_s && a->bandwidth_Bps == b->bandwidth_Bps &&
+           strcmp(a->link, b->link) == 0;
 }
 
 /* Every term at least as bad: the other can never be the slowest. */
 static bool covers(const struct path_class *a, const struct path_class *b)
 {
-    return a->in_network == b->in_network && a->bytes_frac >= b->bytes_frac && a->latency_s >= b->latency_s &&
-           a->bandwidth_Bps <= b->bandwidth_Bps && strcmp(a->link, b->link) == 0;
+    return a->in_network == b->in_network && a->bytes_frac >= b->bytes_frac &&
+           a->latency_s >= b->latency_s && a->bandwidth_Bps <= b->bandwidth_Bps &&
+           strcmp(a->link, b->link) == 0;
 }
 
 static void add_class(struct phase *phase, const struct path_class *class)
@@ -141,19 +149,20 @@ enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_CLEAR };
 
 static struct path_class class_of(const struct path *path, double bytes_frac, bool in_network)
 {
-    return (struct path_class){path->link, path->latency_s, path->bandwidth_Bps, bytes_frac, in_network};
+    return (struct path_class){path->link, path->latency_s, path->bandwidth_Bps, bytes_frac,
+                               in_network};
 }
 
-static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank, const struct collective_step *step,
-                  struct phase *phase)
+static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
+                  const struct collective_step *step, struct phase *phase)
 {
     struct path path;
     const double bytes_frac = (double)step->chunk_count / (double)walk->chunk_count;
     if (step->to == COLLECTIVE_SWITCH) {
         /* down comes what all ranks sent (multicast) or their sum */
         find_switch_path(walk, rank, &path);
-        const struct path_class class =
-            class_of(&path, bytes_frac * (step->reduce ? 1.0 : (double)(walk->shape.ranks - 1)), true);
+        const struct path_class class = class_of(
+            &path, bytes_frac * (step->reduce ? 1.0 : (double)(walk->shape.ranks - 1)), true);
         if (pass == WALK_CLASS) {
             add_class(phase, &class);
         }
@@ -203,7 +212,8 @@ static void fill_page(struct walk *walk, struct page *page)
     const enum collective_kind kind = walk->request->kind;
     const uint32_t rounds = walk->member->round_count(kind, &walk->shape);
     for (uint32_t round = 0; round < rounds;) {
-        const uint32_t alike = walk->member->alike == NULL ? 1 : walk->member->alike(kind, &walk->shape, round);
+        const uint32_t alike =
+            walk->member->alike == NULL ? 1 : walk->member->alike(kind, &walk->shape, round);
         struct phase *phase = push_phase(page, walk->book->arena);
         phase->repeat = alike;
         phase->class_count = 0;
@@ -214,10 +224,11 @@ static void fill_page(struct walk *walk, struct page *page)
     }
 }
 
-/* Rounds of a staggered program wait for each other only along chains, so rounds of unequal length would not add up; on
- * paths that are all alike the longest chain has every round (a law of the members; so is one message per port and
- * round). Paths are alike when all ranks share the innermost domain or none do: one round trip of rank 0 around the group
- * shows which path that is. */
+/* Rounds of a staggered program wait for each other only along chains, so rounds of unequal
+ * length would not add up; on paths that are all alike the longest chain has every round (a law
+ * of the members; so is one message per port and round). Paths are alike when all ranks share
+ * the innermost domain or none do: one round trip of rank 0 around the group shows which path
+ * that is. */
 static bool fill_staggered(struct walk *walk, struct page *page)
 {
     const struct collective_group *shape = &walk->shape;
@@ -233,7 +244,8 @@ static bool fill_staggered(struct walk *walk, struct page *page)
         const struct path_class near = class_of(&path, 1.0 / (double)walk->chunk_count, false);
         find_path(walk, device_of(walk, 0), device_of(walk, rank), &path);
         const struct path_class far = class_of(&path, 1.0 / (double)walk->chunk_count, false);
-        if (!same_class(&near, &far) || (phase->class_count > 0 && !same_class(&near, &phase->classes[0]))) {
+        if (!same_class(&near, &far) ||
+            (phase->class_count > 0 && !same_class(&near, &phase->classes[0]))) {
             return false;
         }
         phase->classes[0] = near;
@@ -242,8 +254,8 @@ static bool fill_staggered(struct walk *walk, struct page *page)
     return true;
 }
 
-static unsigned long long page_key(const struct collective_request *request, const struct collective *member,
-                                   uint32_t pipeline)
+static unsigned long long page_key(const struct collective_request *request,
+                                   const struct collective *member, uint32_t pipeline)
 {
     unsigned long long key = TEXT_DIGEST_SEED;
     key = text_digest(key, &request->kind, sizeof request->kind);
@@ -252,10 +264,12 @@ static unsigned long long page_key(const struct collective_request *request, con
     key = text_digest(key, &request->base, sizeof request->base);
     key = text_digest(key, &request->cluster, sizeof request->cluster);
     key = text_digest(key, &request->group->ranks, sizeof request->group->ranks);
-    return text_digest(key, request->group->steps, request->group->step_count * sizeof request->group->steps[0]);
+    return text_digest(key, request->group->steps,
+                       request->group->step_count * sizeof request->group->steps[0]);
 }
 
-static const struct page *find_page(struct collective_book *book, const struct collective_request *request,
+static const struct page *find_page(struct collective_book *book,
+                                    const struct collective_request *request,
                                     const struct collective *member, struct collective_group shape)
 {
     const unsigned long long key = page_key(request, member, shape.pipeline);
@@ -276,7 +290,10 @@ static const struct page *find_page(struct collective_book *book, const struct c
     *bucket = page;
     page->accepted = member->accepts(request->kind, &shape);
     if (page->accepted) {
-        struct walk walk = {.book = book, .request = request, .member = member, .shape = shape,
+        struct walk walk = {.book = book,
+                            .request = request,
+                            .member = member,
+                            .shape = shape,
                             .chunk_count = member->chunk_count(request->kind, &shape)};
         if (member->staggered) {
             page->accepted = fill_staggered(&walk, page);
@@ -287,9 +304,10 @@ static const struct page *find_page(struct collective_book *book, const struct c
     return page;
 }
 
-/* --- reading it ----------------------------------------------------------------------------------------- */
+/* --- reading it ------------------------------------------------------------------------------- */
 
-static double page_s(const struct page *page, const struct collective_request *request, uint32_t protocol)
+static double page_s(const struct page *page, const struct collective_request *request,
+                     uint32_t protocol)
 {
     double seconds = 0.0, base_s = 0.0;
     for (uint32_t i = 0; i < page->phase_count; i++) {
@@ -298,11 +316,15 @@ static double page_s(const struct page *page, const struct collective_request *r
         for (uint32_t k = 0; k < phase->class_count; k++) {
             const struct path_class *class = &phase->classes[k];
             const struct link_kind *link = prices_find_link(request->prices, class->link);
-            const uint32_t own = protocol < link->protocol_count ? protocol : link->protocol_count - 1;
-            const struct path path = {.latency_s = class->latency_s, .bandwidth_Bps = class->bandwidth_Bps,
+            const uint32_t own =
+                protocol < link->protocol_count ? protocol : link->protocol_count - 1;
+            const struct path path = {.latency_s = class->latency_s,
+                                      .bandwidth_Bps = class->bandwidth_Bps,
                                       .link = class->link};
-            const struct message_price price = prices_message(request->prices, &path, own, class->in_network);
-            const double message_s = price.latency_s + request->bytes * class->bytes_frac / price.rate_Bps;
+            const struct message_price price =
+                prices_message(request->prices, &path, own, class->in_network);
+            const double message_s =
+                price.latency_s + request->bytes * class->bytes_frac / price.rate_Bps;
             slowest = message_s > slowest ? message_s : slowest;
             base_s = link->base_s > base_s ? link->base_s : base_s;
         }
@@ -316,7 +338,8 @@ static uint32_t protocol_count(const struct prices *prices, const struct page *p
     uint32_t count = 1;
     for (uint32_t i = 0; i < page->phase_count; i++) {
         for (uint32_t k = 0; k < page->phases[i].class_count; k++) {
-            const struct link_kind *link = prices_find_link(prices, page->phases[i].classes[k].link);
+            const struct link_kind *link =
+                prices_find_link(prices, page->phases[i].classes[k].link);
             count = link->protocol_count > count ? link->protocol_count : count;
         }
     }
@@ -333,7 +356,8 @@ static bool serves(const struct collective *member, enum collective_kind kind)
     return false;
 }
 
-static bool is_dense(const struct collective *member, enum collective_kind kind, const struct collective_group *shape)
+static bool is_dense(const struct collective *member, enum collective_kind kind,
+                     const struct collective_group *shape)
 {
     struct collective_step step;
     return shape->ranks > COLLECTIVE_DENSE_RANKS && member->accepts(kind, shape) &&
@@ -341,7 +365,8 @@ static bool is_dense(const struct collective *member, enum collective_kind kind,
 }
 
 static void try_member(struct collective_book *book, const struct collective_request *request,
-                       const struct collective *member, struct collective_group shape, struct collective_choice *best)
+                       const struct collective *member, struct collective_group shape,
+                       struct collective_choice *best)
 {
     for (uint32_t pipeline = 1; pipeline <= member->pipeline_max; pipeline *= 2) {
         shape.pipeline = pipeline;
@@ -359,7 +384,8 @@ static void try_member(struct collective_book *book, const struct collective_req
     }
 }
 
-struct collective_choice collective_cost_find(struct collective_book *book, const struct collective_request *request)
+struct collective_choice collective_cost_find(struct collective_book *book,
+                                              const struct collective_request *request)
 {
     struct collective_choice best = {NULL, 0, 1, 0.0};
     if (request->group->ranks < 2) {
@@ -369,7 +395,8 @@ struct collective_choice collective_cost_find(struct collective_book *book, cons
     collective_group_find(request->cluster, request->group, request->base, &shape);
     for (uint32_t i = 0; i < collective_table_count; i++) {
         const struct collective *member = collective_table[i];
-        if (!serves(member, request->kind) || (request->member != NULL && request->member != member)) {
+        if (!serves(member, request->kind) ||
+            (request->member != NULL && request->member != member)) {
             continue;
         }
         shape.pipeline = 1;

@@ -1,5 +1,5 @@
-/* A step from pieces: the pipeline by its longest path, parameters gathered before, gradients summed after, then the
- * update behind a barrier (the gradient norm needs every stage). */
+/* A step from pieces: the pipeline by its longest path, parameters gathered before, gradients
+ * summed after, then the update behind a barrier (the gradient norm needs every stage). */
 #include <assert.h>
 #include <string.h>
 
@@ -70,8 +70,9 @@ static const uint32_t *row(const struct load *load, uint32_t chunk)
     return &load->counts[(size_t)chunk * WORK_BLOCK_MAX];
 }
 
-/* Forward layers chase the gathers of their parameters: layer k starts when gather k has ended. Returns how long after
- * `start` of its gathers the chunk's forward may begin so that it never waits; the largest is at an end of a run. */
+/* Forward layers chase the gathers of their parameters: layer k starts when gather k has ended.
+ * Returns how long after `start` of its gathers the chunk's forward may begin so that it never
+ * waits; the largest is at an end of a run. */
 static double gather_lead_s(const struct load *load, uint32_t chunk)
 {
     uint32_t order[WORK_BLOCK_MAX];
@@ -136,10 +137,15 @@ struct replay_times costmodel_times(const struct load *load, struct stream_notes
         notes->send_s[chunk] = load->send_s;
     }
     find_releases(load, notes);
-    return (struct replay_times){
-        .forward_s = notes->forward_s, .backward_s = notes->backward_s, .input_s = notes->input_s,
-        .weight_s = notes->weight_s, .send_s = notes->send_s, .send_back_s = notes->send_s,
-        .release_s = notes->release_s, .send_blocks = !load->work->problem->setup->runtime->overlaps_send};
+    return (struct replay_times){.forward_s = notes->forward_s,
+                                 .backward_s = notes->backward_s,
+                                 .input_s = notes->input_s,
+                                 .weight_s = notes->weight_s,
+                                 .send_s = notes->send_s,
+                                 .send_back_s = notes->send_s,
+                                 .release_s = notes->release_s,
+                                 .send_blocks =
+                                     !load->work->problem->setup->runtime->overlaps_send};
 }
 
 static double stage_sum(const struct load *load, const struct stream *stream, uint32_t stage,
@@ -156,10 +162,17 @@ static double stage_sum(const struct load *load, const struct stream *stream, ui
     return sum;
 }
 
-static double update_of(const struct piece *piece) { return piece->update_s; }
-static double stale_of(const struct piece *piece) { return piece->stale_s; }
+static double update_of(const struct piece *piece)
+{
+    return piece->update_s;
+}
+static double stale_of(const struct piece *piece)
+{
+    return piece->stale_s;
+}
 
-/* Barrier, norm, update. The slowest update holds everybody up once more at the next step's first exchange. */
+/* Barrier, norm, update. The slowest update holds everybody up once more at the next step's
+ * first exchange. */
 static double finish_s(const struct load *load, const struct stream_notes *notes, double summed_s)
 {
     double update = 0.0, stale = 0.0;
@@ -171,7 +184,8 @@ static double finish_s(const struct load *load, const struct stream_notes *notes
     return larger(summed_s + load->norm_s + update, stale) + overhead;
 }
 
-static double summed_s(const struct load *load, const struct stream_notes *notes, const struct replay_result *result)
+static double summed_s(const struct load *load, const struct stream_notes *notes,
+                       const struct replay_result *result)
 {
     const uint32_t stages = load->work->shape.stages;
     double last = 0.0;
@@ -183,7 +197,8 @@ static double summed_s(const struct load *load, const struct stream_notes *notes
     return last;
 }
 
-static void remember_cut(struct stream_notes *notes, const struct replay_times *times, struct arena *arena)
+static void remember_cut(struct stream_notes *notes, const struct replay_times *times,
+                         struct arena *arena)
 {
     struct replay_cut *cut = &notes->cuts[notes->next_cut];
     if (notes->cut_count < CUT_MAX) {
@@ -205,7 +220,7 @@ double costmodel_bound(struct costmodel *model, const struct load *load)
     return finish_s(load, notes, least);
 }
 
-/* --- one stage's account ------------------------------------------------------------------------------- */
+/* --- one stage's account ---------------------------------------------------------------------- */
 
 static void add_busy(const struct load *load, uint32_t chunk, double *cost_s)
 {
@@ -251,15 +266,16 @@ struct account {
     double step_s, sends_s;
 };
 
-/* Work as counted; sums and gathers by how long the stage waited for them; sends of the critical path; what is left
- * is waiting for others. */
+/* Work as counted; sums and gathers by how long the stage waited for them; sends of the critical
+ * path; what is left is waiting for others. */
 static void fill_costs(const struct account *account, uint32_t stage, struct stage_estimate *out)
 {
     const struct load *load = account->load;
     const struct work *work = load->work;
     memset(out->cost_s, 0, sizeof out->cost_s);
     for (uint32_t local = 0; local < work->shape.chunks; local++) {
-        add_busy(load, account->notes->stream->model_chunk[stage * work->shape.chunks + local], out->cost_s);
+        add_busy(load, account->notes->stream->model_chunk[stage * work->shape.chunks + local],
+                 out->cost_s);
     }
     out->busy_s = sum_of(out->cost_s);
     out->cost_s[COST_OPTIMIZER] += stage_sum(load, account->notes->stream, stage, update_of);
@@ -268,7 +284,8 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
                         account->result->stage_end_s[stage];
     const uint32_t first = account->notes->stream->model_chunk[stage * work->shape.chunks];
     const double start = account->result->stage_start_s[stage];
-    const double gather = account->notes->release_s[first] < start ? account->notes->release_s[first] : start;
+    const double gather =
+        account->notes->release_s[first] < start ? account->notes->release_s[first] : start;
     out->cost_s[COST_DIM + sync_dim(load)] += sync + gather;
     if (work->norm.bytes > 0.0) {
         out->cost_s[COST_DIM + work->norm.dim] += load->norm_s;
@@ -294,8 +311,8 @@ static double path_sends_s(const struct replay_cut *cut, double send_s)
     return count * send_s;
 }
 
-static void fill_memory(struct costmodel *model, const struct load *load, const struct stream_notes *notes,
-                        struct estimate *out)
+static void fill_memory(struct costmodel *model, const struct load *load,
+                        const struct stream_notes *notes, struct estimate *out)
 {
     out->peak_bytes = -1.0;
     out->fits = true;
@@ -312,15 +329,19 @@ static void fill_memory(struct costmodel *model, const struct load *load, const 
     }
 }
 
-static void fill_stages(struct costmodel *model, const struct load *load, struct stream_notes *notes,
-                        const struct replay_times *times, struct estimate *out)
+static void fill_stages(struct costmodel *model, const struct load *load,
+                        struct stream_notes *notes, const struct replay_times *times,
+                        struct estimate *out)
 {
     /* the path first: the replay's result lives in the same scratch */
     remember_cut(notes, times, &model->cache->streams_arena);
     const uint32_t newest = (notes->next_cut + CUT_MAX - 1) % CUT_MAX;
     struct replay_result result;
     replay_find_times(&notes->replay, times, notes->scratch, &result);
-    const struct account account = {.load = load, .notes = notes, .result = &result, .step_s = out->step_s,
+    const struct account account = {.load = load,
+                                    .notes = notes,
+                                    .result = &result,
+                                    .step_s = out->step_s,
                                     .sends_s = path_sends_s(&notes->cuts[newest], load->send_s)};
     double busiest = -1.0;
     for (uint32_t stage = 0; stage < out->stage_count; stage++) {
@@ -333,8 +354,8 @@ static void fill_stages(struct costmodel *model, const struct load *load, struct
     }
 }
 
-void costmodel_combine(struct costmodel *model, const struct load *load, bool detail, struct arena *arena,
-                       struct estimate *out)
+void costmodel_combine(struct costmodel *model, const struct load *load, bool detail,
+                       struct arena *arena, struct estimate *out)
 {
     struct stream_notes *notes = costmodel_timed_notes(model, load->stream);
     const struct replay_times times = costmodel_times(load, notes);

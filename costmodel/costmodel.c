@@ -18,8 +18,8 @@ struct price_table {
     struct price_entry *buckets[PRICE_BUCKETS];
 };
 
-void costmodel_init(struct costmodel *model, const struct problem *problem, const struct prices *prices,
-                    struct arena *arena)
+void costmodel_init(struct costmodel *model, const struct problem *problem,
+                    const struct prices *prices, struct arena *arena)
 {
     memset(model, 0, sizeof *model);
     model->problem = problem;
@@ -44,7 +44,8 @@ static void forget_streams(void *state)
     memset(model->cache->streams, 0, sizeof model->cache->streams);
 }
 
-static unsigned long long message_key(const struct rank_group *group, const struct work_message *message)
+static unsigned long long message_key(const struct rank_group *group,
+                                      const struct work_message *message)
 {
     unsigned long long key = TEXT_DIGEST_SEED;
     key = text_digest(key, &message->kind, sizeof message->kind);
@@ -53,7 +54,8 @@ static unsigned long long message_key(const struct rank_group *group, const stru
     return text_digest(key, group->steps, group->step_count * sizeof group->steps[0]);
 }
 
-double costmodel_message_s(struct costmodel *model, const struct work *work, const struct work_message *message)
+double costmodel_message_s(struct costmodel *model, const struct work *work,
+                           const struct work_message *message)
 {
     if (message->bytes == 0.0) {
         return 0.0;
@@ -66,12 +68,16 @@ double costmodel_message_s(struct costmodel *model, const struct work *work, con
             return entry->seconds;
         }
     }
-    const struct collective_request request = {.cluster = model->problem->cluster, .prices = model->prices,
-                                               .kind = message->kind, .group = group, .base = 0,
+    const struct collective_request request = {.cluster = model->problem->cluster,
+                                               .prices = model->prices,
+                                               .kind = message->kind,
+                                               .group = group,
+                                               .base = 0,
                                                .bytes = message->bytes};
     const struct collective_choice choice = collective_cost_find(model->book, &request);
     if (choice.member == NULL && group->ranks > 1) {
-        BUG("no collective serves a %s over %u ranks", collective_kind_name(message->kind), group->ranks);
+        BUG("no collective serves a %s over %u ranks", collective_kind_name(message->kind),
+            group->ranks);
     }
     struct price_entry *entry = ARENA_PUSH(model->arena, struct price_entry, 1);
     *entry = (struct price_entry){key, choice.seconds, *bucket};
@@ -79,7 +85,8 @@ double costmodel_message_s(struct costmodel *model, const struct work *work, con
     return choice.seconds;
 }
 
-static void piece(void *state, const struct work *work, uint32_t block, const struct piece *like, struct piece *out)
+static void piece(void *state, const struct work *work, uint32_t block, const struct piece *like,
+                  struct piece *out)
 {
     costmodel_piece(state, work, block, like, out);
 }
@@ -89,7 +96,8 @@ static double message_s(void *state, const struct work *work, const struct work_
     return costmodel_message_s(state, work, message);
 }
 
-static void combine(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out)
+static void combine(void *state, const struct load *load, bool detail, struct arena *arena,
+                    struct estimate *out)
 {
     costmodel_combine(state, load, detail, arena, out);
 }
@@ -97,8 +105,7 @@ static void combine(void *state, const struct load *load, bool detail, struct ar
 static double capacity_bytes(void *state)
 {
     const struct costmodel *model = state;
-    return (double)model->problem->cluster->accelerators[0].memory_bytes *
-           (1.0 - model->problem->setup->memory_headroom_frac);
+    return costmodel_capacity_bytes(model->problem);
 }
 
 static double bound(void *state, const struct load *load)
@@ -120,7 +127,13 @@ static double room_bytes(void *state, const struct load *load, uint32_t stage)
 
 void costmodel_estimator(struct costmodel *model, struct estimator *out)
 {
-    *out = (struct estimator){.name = "cost model", .state = model, .piece = piece, .message_s = message_s,
-                              .combine = combine, .capacity_bytes = capacity_bytes, .room_bytes = room_bytes, .bound = bound,
+    *out = (struct estimator){.name = "cost model",
+                              .state = model,
+                              .piece = piece,
+                              .message_s = message_s,
+                              .combine = combine,
+                              .capacity_bytes = capacity_bytes,
+                              .room_bytes = room_bytes,
+                              .bound = bound,
                               .forget_streams = forget_streams};
 }

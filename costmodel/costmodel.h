@@ -13,25 +13,26 @@ struct costmodel {
     struct arena *arena;
     struct collective_book *book;
     struct costmodel_cache *cache;
-    double provenance_s[PROVENANCE_COUNT];      /* priced kernel seconds by origin, since init */
+    double provenance_s[PROVENANCE_COUNT]; /* priced kernel seconds by origin, since init */
 };
 
-void costmodel_init(struct costmodel *model, const struct problem *problem, const struct prices *prices,
-                    struct arena *arena);
+void costmodel_init(struct costmodel *model, const struct problem *problem,
+                    const struct prices *prices, struct arena *arena);
 /* Gives back what is kept per stream. */
 void costmodel_release(struct costmodel *model);
 /* The judge's interface; out->state is the model, which must outlive it. */
 void costmodel_estimator(struct costmodel *model, struct estimator *out);
 
 /* Seconds of one message of a work program, alone on an idle cluster. */
-double costmodel_message_s(struct costmodel *model, const struct work *work, const struct work_message *message);
+double costmodel_message_s(struct costmodel *model, const struct work *work,
+                           const struct work_message *message);
 /* One block priced; like as in struct estimator. */
-void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block, const struct piece *like,
-                     struct piece *out);
-void costmodel_combine(struct costmodel *model, const struct load *load, bool detail, struct arena *arena,
-                       struct estimate *out);
-/* Never above what costmodel_combine gives for the same load: from paths already seen through this stream, and each
- * stage's own work. Cheap. */
+void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block,
+                     const struct piece *like, struct piece *out);
+void costmodel_combine(struct costmodel *model, const struct load *load, bool detail,
+                       struct arena *arena, struct estimate *out);
+/* Never above what costmodel_combine gives for the same load: from paths already seen through this
+ * stream, with the slowest update behind. Cheap. */
 double costmodel_bound(struct costmodel *model, const struct load *load);
 /* Capacity minus peak of one stage. */
 double costmodel_room_bytes(struct costmodel *model, const struct load *load, uint32_t stage);

@@ -9,29 +9,32 @@
 #define CUT_MAX 8
 #define NOTES_BUCKETS 1024
 
-/* All that a stream's slots say about time and memory before any durations are known, with room to evaluate. */
+/* All that a stream's slots say about time and memory before any durations are known, with room
+ * to evaluate. */
 struct stream_notes {
     const struct stream *stream;
     struct stream_notes *next;
-    bool replayable;                    /* replay and all below it are made: when first timed */
+    bool replayable; /* replay and all below it are made: when first timed */
     struct replay_plan replay;
     void *scratch;
     struct live_sets live;
     double *saved_bytes, *logits_bytes; /* per local chunk, of the stage looked at last */
-    struct replay_cut cuts[CUT_MAX];    /* paths that were longest before: each a lower bound for any durations */
+    struct replay_cut
+        cuts[CUT_MAX]; /* paths that were longest before: each a lower bound for any durations */
     uint32_t cut_count, next_cut;
-    double *forward_s, *backward_s, *input_s, *weight_s, *send_s, *release_s;   /* per model chunk */
+    double *forward_s, *backward_s, *input_s, *weight_s, *send_s, *release_s; /* per model chunk */
 };
 
 struct price_table;
 
 struct costmodel_cache {
     struct price_table *messages;
-    struct arena streams_arena;         /* notes, which can be forgotten */
+    struct arena streams_arena; /* notes, which can be forgotten */
     struct stream_notes *streams[NOTES_BUCKETS];
 };
 
-/* Notes of a stream, made when first asked for; what is needed for memory only, then what is needed for time too. */
+/* Notes of a stream, made when first asked for; what is needed for memory only, then what is
+ * needed for time too. */
 struct stream_notes *costmodel_notes(struct costmodel *model, const struct stream *stream);
 struct stream_notes *costmodel_timed_notes(struct costmodel *model, const struct stream *stream);
 
@@ -46,7 +49,10 @@ double costmodel_sync_end_s(const struct load *load, const struct stream_notes *
 uint32_t costmodel_block_order(const struct work *work, uint32_t order[WORK_BLOCK_MAX]);
 
 /* Memory of one stage by class, peaks and capacity. */
-void costmodel_memory(const struct costmodel *model, const struct load *load, const struct stream_notes *notes,
-                      uint32_t stage, struct stage_estimate *out);
+void costmodel_memory(const struct costmodel *model, const struct load *load,
+                      const struct stream_notes *notes, uint32_t stage, struct stage_estimate *out);
+
+/* Usable memory of the smallest device. */
+double costmodel_capacity_bytes(const struct problem *problem);
 
 #endif

@@ -31,7 +31,8 @@ static void add_live(const struct load *load, const struct stream_notes *notes, 
     const uint32_t chunks = notes->live.chunks;
     double most = -1.0;
     for (uint32_t local = 0; local < chunks; local++) {
-        const struct chunk_bytes one = chunk_bytes(load, notes->stream->model_chunk[stage * chunks + local]);
+        const struct chunk_bytes one =
+            chunk_bytes(load, notes->stream->model_chunk[stage * chunks + local]);
         notes->saved_bytes[local] = one.saved;
         notes->logits_bytes[local] = one.logits;
     }
@@ -78,11 +79,21 @@ static double add_resident(const struct load *load, const struct stream_notes *n
     return moments;
 }
 
+double costmodel_capacity_bytes(const struct problem *problem)
+{
+    const struct cluster *cluster = problem->cluster;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < cluster->accelerator_count; i++) {
+        const uint64_t own = cluster->accelerators[i].memory_bytes;
+        least = own < least ? own : least;
+    }
+    return (double)least * (1.0 - problem->setup->memory_headroom_frac);
+}
+
 void costmodel_memory(const struct costmodel *model, const struct load *load,
                       const struct stream_notes *notes, uint32_t stage, struct stage_estimate *out)
 {
-    const struct setup *setup = model->problem->setup;
-    const struct runtime *runtime = setup->runtime;
+    const struct runtime *runtime = model->problem->setup->runtime;
     memset(out->memory_bytes, 0, sizeof out->memory_bytes);
     add_live(load, notes, stage, out);
     const double moments = add_resident(load, notes, stage, out);
@@ -97,6 +108,5 @@ void costmodel_memory(const struct costmodel *model, const struct load *load,
         out->peak_bytes += out->memory_bytes[i];
     }
     out->first_step_peak_bytes = out->peak_bytes - moments;
-    out->capacity_bytes = (double)model->problem->cluster->accelerators[0].memory_bytes *
-                          (1.0 - setup->memory_headroom_frac);
+    out->capacity_bytes = costmodel_capacity_bytes(model->problem);
 }

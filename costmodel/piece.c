@@ -5,7 +5,7 @@
 #include "costmodel/costmodel.h"
 
 #define JOINED_MAX 8
-#define PENDING_MAX 8
+#define PENDING_MAX (2 * WORK_WEIGHTS_MAX) /* per kind of weights a gather and a sum */
 
 static double larger(double a, double b)
 {
@@ -56,25 +56,37 @@ static void add_message(struct tally *tally, const struct work_message *message)
     }
 }
 
+/* One plan has one group, whose ranks all do the same: where kinds of devices are mixed, the
+ * slowest sets the pace. */
+static double slowest_s(struct costmodel *model, const struct work_compute *const *items,
+                        uint32_t count)
+{
+    double seconds = 0.0;
+    enum provenance worst = PROVENANCE_ANALYTIC;
+    for (uint32_t kind = 0; kind < model->prices->accelerator_count; kind++) {
+        enum provenance provenance;
+        const double own = prices_compute_s(model->prices, kind, items, count, &provenance);
+        worst = own > seconds ? provenance : worst;
+        seconds = larger(seconds, own);
+    }
+    model->provenance_s[worst] += seconds;
+    return seconds;
+}
+
 /* A kernel fed in `pieces` parts runs as that many kernels on its share of keys: smaller ones are
  * less efficient. */
 static double kernel_s(struct costmodel *model, const struct work_compute *const *items,
                        uint32_t count, uint32_t pieces)
 {
-    enum provenance provenance;
-    double seconds = 0.0;
-    if (pieces > 1 && items[0]->kind == OP_ATTENTION) {
-        struct work_compute part = *items[0];
-        part.keys = part.keys / pieces > 0 ? part.keys / pieces : 1;
-        part.flops /= (double)pieces;
-        part.bytes /= (double)pieces;
-        const struct work_compute *one = &part;
-        seconds = (double)pieces * prices_compute_s(model->prices, 0, &one, 1, &provenance);
-    } else {
-        seconds = prices_compute_s(model->prices, 0, items, count, &provenance);
+    if (pieces <= 1 || items[0]->kind != OP_ATTENTION) {
+        return slowest_s(model, items, count);
     }
-    model->provenance_s[provenance] += seconds;
-    return seconds;
+    struct work_compute part = *items[0];
+    part.keys = part.keys / pieces > 0 ? part.keys / pieces : 1;
+    part.flops /= (double)pieces;
+    part.bytes /= (double)pieces;
+    const struct work_compute *one = &part;
+    return (double)pieces * slowest_s(model, &one, 1);
 }
 
 /* The first of `pieces` parts is on the device already; the others arrive one after another, each

@@ -1,7 +1,8 @@
 /* One question, two judges: how long does a plan's step take, how much memory does it need?
  *
- * The planner sees only this interface. `piece` prices one block once; `combine` composes pieces over a schedule;
- * `bound` never exceeds what `combine` can give for any completion of a partial load. */
+ * The planner sees only this interface. `piece` prices one block once; `combine` composes pieces
+ * over a schedule; `bound` never exceeds what `combine` can give for any completion of a partial
+ * load. */
 #ifndef SHARDPLAN_PLAN_ESTIMATOR_H
 #define SHARDPLAN_PLAN_ESTIMATOR_H
 
@@ -12,25 +13,42 @@
 #include "plan/work.h"
 
 /* What a second goes to. COST_DIM + i is exposed communication charged to dim_table[i]. */
-enum cost { COST_COMPUTE, COST_RECOMPUTE, COST_OPTIMIZER, COST_OVERHEAD, COST_BUBBLE, COST_DIM,
-            COST_COUNT = COST_DIM + DIM_MAX };
+enum cost {
+    COST_COMPUTE,
+    COST_RECOMPUTE,
+    COST_OPTIMIZER,
+    COST_OVERHEAD,
+    COST_BUBBLE,
+    COST_DIM,
+    COST_COUNT = COST_DIM + DIM_MAX
+};
 
 /* Key of a breakdown: "compute_s", "tp_comm_s", ...; NULL for unused indices. */
 const char *estimator_cost_key(uint32_t cost, struct arena *arena);
 
 enum memory_class {
-    MEMORY_PARAMETERS, MEMORY_GRADIENTS, MEMORY_OPTIMIZER, MEMORY_ACTIVATIONS, MEMORY_LOGITS, MEMORY_BUFFERS,
-    MEMORY_CONTEXT, MEMORY_CLASS_COUNT
+    MEMORY_PARAMETERS,
+    MEMORY_GRADIENTS,
+    MEMORY_OPTIMIZER,
+    MEMORY_ACTIVATIONS,
+    MEMORY_LOGITS,
+    MEMORY_BUFFERS,
+    MEMORY_CONTEXT,
+    MEMORY_CLASS_COUNT
 };
-const char *estimator_memory_key(enum memory_class class);    /* "parameters_bytes", ... */
+const char *estimator_memory_key(enum memory_class class); /* "parameters_bytes", ... */
 
-/* One block priced. Times of one layer and one micro-batch, by cost; exposed seconds, so the sum is the duration. */
+/* One block priced. Times of one layer and one micro-batch, by cost; exposed seconds, so the sum
+ * is the duration. */
 struct piece {
     double forward_s[COST_COUNT], backward_s[COST_COUNT];
     double forward_total_s, backward_total_s;
-    double weight_s;            /* part of backward_total_s that is weight gradient, for split schedules */
-    double gather_s, sync_s;    /* once per step, alone on an idle network; rarer messages by their share */
-    double stale_s;             /* sums that a later step waits for: they only have to end within a step */
+    double weight_s;         /* part of backward_total_s that is weight gradient, for split
+                              * schedules */
+    double gather_s, sync_s; /* once per step, alone on an idle network; rarer messages by their
+                              * share */
+    double stale_s;          /* sums that a later step waits for: they only have to end within a
+                              * step */
     double update_s;
     const struct work_block *block;
 };
@@ -39,14 +57,14 @@ struct piece {
 struct load {
     const struct work *work;
     const struct stream *stream;
-    const struct piece *pieces;     /* per block of work */
-    const uint32_t *counts;         /* [model chunk * WORK_BLOCK_MAX + block] */
-    double send_s;                  /* one boundary message, priced */
+    const struct piece *pieces; /* per block of work */
+    const uint32_t *counts;     /* [model chunk * WORK_BLOCK_MAX + block] */
+    double send_s;              /* one boundary message, priced */
     double tied_s, norm_s;
 };
 
 struct stage_estimate {
-    double cost_s[COST_COUNT];      /* along the step; sums to step_s */
+    double cost_s[COST_COUNT]; /* along the step; sums to step_s */
     double memory_bytes[MEMORY_CLASS_COUNT];
     double peak_bytes, first_step_peak_bytes, capacity_bytes;
     double busy_s;
@@ -55,21 +73,24 @@ struct stage_estimate {
 struct estimate {
     double step_s;
     uint32_t stage_count, slowest_stage, fullest_stage;
-    struct stage_estimate *stages;  /* NULL when not asked for */
-    double peak_bytes;              /* of the fullest stage */
-    double capacity_bytes;          /* usable on one device there */
+    struct stage_estimate *stages; /* NULL when not asked for */
+    double peak_bytes;             /* of the fullest stage */
+    double capacity_bytes;         /* usable on one device there */
     bool fits;
 };
 
 struct estimator {
     const char *name;
     void *state;
-    /* like: a piece whose block may have the same forward and backward lists, whose times are then taken; or NULL. */
-    void (*piece)(void *state, const struct work *work, uint32_t block, const struct piece *like, struct piece *out);
+    /* like: a piece whose block may have the same forward and backward lists, whose times are
+     * then taken; or NULL. */
+    void (*piece)(void *state, const struct work *work, uint32_t block, const struct piece *like,
+                  struct piece *out);
     double (*message_s)(void *state, const struct work *work, const struct work_message *message);
     /* detail: fill out->stages from the arena; else allocates nothing that outlives the call. */
-    void (*combine)(void *state, const struct load *load, bool detail, struct arena *arena, struct estimate *out);
-    /* Usable memory of one device of the fullest kind. */
+    void (*combine)(void *state, const struct load *load, bool detail, struct arena *arena,
+                    struct estimate *out);
+    /* Usable memory of one device of the smallest kind. */
     double (*capacity_bytes)(void *state);
     /* Capacity minus peak of one stage; depends on that stage's counts only. */
     double (*room_bytes)(void *state, const struct load *load, uint32_t stage);

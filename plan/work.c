@@ -94,7 +94,8 @@ static void push_form(struct work_builder *builder, uint32_t plain, enum work_ke
     if (keep == KEEP_BOUNDARY) {
         block->backward = (struct work_items){.count = 0};
         work_push_copy(&block->backward, builder->arena, &block->forward, true);
-        work_push_copy(&block->backward, builder->arena, &builder->work->blocks[plain].backward, false);
+        work_push_copy(&block->backward, builder->arena, &builder->work->blocks[plain].backward,
+                       false);
     } else if (work_core_is_dropped(builder)) {
         block->backward = (struct work_items){.count = 0};
         work_backward_build(builder, true, &block->backward);

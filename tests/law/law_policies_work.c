@@ -64,7 +64,7 @@ static const char *const levels[] = {
     "\"over\": [\"dp\", \"cp\"]}",
 };
 
-/* bf16 weights 2, fp32 main gradients 4, fp32 master with Adam's moments 12 (hardware_costs 6.1). */
+/* bf16 weights 2, fp32 main gradients 4, fp32 master with Adam's moments 12. */
 static double bytes_per_parameter(uint32_t level, double d)
 {
     return (level >= 3 ? 2.0 / d : 2.0) + (level >= 2 ? 4.0 / d : 4.0) +

@@ -420,9 +420,9 @@ START_TEST(tensor_ranks_share_all_but_the_replicated)
 }
 END_TEST
 
-/* Tensor ranks with the same tokens have the same gradients of what they replicate, except of a gain
- * that all heads share. Under sequence parallelism each has seen its own share of the tokens: all of
- * it is summed. */
+/* Tensor ranks with the same tokens have the same gradients of what they replicate, except of a
+ * gain that all heads share. Under sequence parallelism each has seen its own share of the
+ * tokens: all of it is summed. */
 START_TEST(replicated_weights_are_summed_where_ranks_saw_different_work)
 {
     for (uint32_t m = 0; m < DECODER_COUNT; m++) {
