@@ -1,17 +1,67 @@
 /* A lower bound on a pipeline's step over all partitions of its layers.
  *
- * Stage d works m t_d; before its first slot a micro-batch went through the first chunks of the stages before it, after its
- * last slot one goes back through them: T >= sum over e < d of c_e + m t_d, with c_e the first chunk of stage e. Given T,
- * stage 0 takes all it can, then stage 1, ...; one more layer early costs the later stages less than one layer together
- * when m chunks >= stages (each loses at most 1 / (m chunks)), so T is feasible exactly when that holds all layers.
- * Layers may be fractions here and a chunk may be smaller than even by one layer: both only lower the bound. */
+ * Stage d works m t_d. Before its first slot a micro-batch went forward through the first chunks of the stages before it;
+ * after its last slot one goes back through them, unless that may be a weight gradient, which nothing waits for. So
+ * T >= sum over e < d of c_e + m t_d, with c_e the passing of the first chunk of stage e: forward and backward, or forward
+ * alone where the schedule splits. Given T, stage 0 takes all it can, then stage 1, ...; one more layer early costs the
+ * later stages less than one layer together when m chunks >= stages (each loses at most 1 / (m chunks)), so T is feasible
+ * exactly when that holds all layers. Layers may be fractions here and a chunk may be smaller than even by one layer: both
+ * only lower the bound. */
 #include "planner/planner_inside.h"
 
+static double piece_s(const struct piece *piece)
+{
+    return piece->forward_total_s + piece->backward_total_s;
+}
+
+static double compute_s(const struct piece *piece)
+{
+    return piece->forward_s[COST_COMPUTE] + piece->backward_s[COST_COMPUTE];
+}
+
+static double pass_s(const struct piece *piece, bool splits, bool compute_only)
+{
+    const double forward_s = compute_only ? piece->forward_s[COST_COMPUTE] : piece->forward_total_s;
+    return splits ? forward_s : compute_only ? compute_s(piece) : piece_s(piece);
+}
+
+static double smaller(double a, double b)
+{
+    return a < 0.0 || b < a ? b : a;
+}
+
+struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces, bool compute_only)
+{
+    double (*const seconds)(const struct piece *) = compute_only ? compute_s : piece_s;
+    struct pipeline_terms terms = {.first_s = seconds(&pieces[work->first_block]),
+                                   .last_s = seconds(&pieces[work->last_block]),
+                                   .layer_s = -1.0, .layer_pass_s = {-1.0, -1.0},
+                                   .stages = work->shape.stages, .micro_batches = work->shape.micro_batches,
+                                   .chunks = 1};
+    uint32_t kinds = 0;
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        if (b == work->first_block || b == work->last_block || work->blocks[b].keep != KEEP_ALL) {
+            continue;
+        }
+        kinds++;
+        terms.layer_s = smaller(terms.layer_s, seconds(&pieces[b]));
+        for (uint32_t splits = 0; splits < 2; splits++) {
+            terms.layer_pass_s[splits] =
+                smaller(terms.layer_pass_s[splits], pass_s(&pieces[b], splits == 1, compute_only));
+        }
+    }
+    for (uint32_t splits = 0; splits < 2; splits++) {
+        terms.first_pass_s[splits] = pass_s(&pieces[work->first_block], splits == 1, compute_only);
+    }
+    terms.uneven = kinds > 1;
+    return terms;
+}
+
 /* Layers of a stage that take that long. Chunks of a stage differ by one layer at most, so n layers have
- * min(chunks x again_layers, n) in their recomputed form. */
+ * min(chunks x again_layers, n) in their recomputed form; uneven chunks have as many as if all but one were empty. */
 static double layers_in(const struct pipeline_terms *terms, double seconds)
 {
-    const double again = (double)terms->chunks * terms->again_layers;
+    const double again = (terms->uneven ? 1.0 : (double)terms->chunks) * terms->again_layers;
     const double both_s = again * (terms->layer_s + terms->again_s);
     return seconds <= 0.0      ? 0.0
            : seconds <= both_s ? seconds / (terms->layer_s + terms->again_s)
@@ -28,9 +78,10 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
                              (stage + 1 == terms->stages ? terms->last_s : 0.0);
         const double layers = layers_in(terms, (step_s - before) / m - extra);
         total += layers;
-        double chunk = (layers - (chunks - 1.0)) / chunks;      /* chunks of a stage differ by one layer at most */
+        double chunk = terms->uneven && terms->chunks > 1 ? 0.0 : (layers - (chunks - 1.0)) / chunks;
         chunk = chunk < 0.0 ? 0.0 : chunk;
-        before += chunk * terms->layer_s + (stage == 0 ? terms->first_s : 0.0);
+        before += chunk * terms->layer_pass_s[terms->splits] +
+                  (stage == 0 ? terms->first_pass_s[terms->splits] : 0.0);
     }
     return total;
 }

@@ -18,30 +18,6 @@ static double piece_s(const struct piece *piece)
     return piece->forward_total_s + piece->backward_total_s;
 }
 
-static double compute_s(const struct piece *piece)
-{
-    return piece->forward_s[COST_COMPUTE] + piece->backward_s[COST_COMPUTE];
-}
-
-/* Terms of the pipeline bound from the pieces that keep everything: no use of a policy makes them shorter. */
-static struct pipeline_terms terms_of(const struct search *search, const struct work *work, const struct piece *pieces,
-                                      double (*seconds)(const struct piece *))
-{
-    struct pipeline_terms terms = {.layers = search->layers, .stages = work->shape.stages,
-                                   .micro_batches = work->shape.micro_batches,
-                                   .first_s = seconds(&pieces[work->first_block]),
-                                   .last_s = seconds(&pieces[work->last_block])};
-    terms.layer_s = -1.0;
-    for (uint32_t b = 0; b < work->block_count; b++) {
-        const bool middle = b != work->first_block && b != work->last_block;
-        if (middle && work->blocks[b].keep == KEEP_ALL &&
-            (terms.layer_s < 0.0 || seconds(&pieces[b]) < terms.layer_s)) {
-            terms.layer_s = seconds(&pieces[b]);
-        }
-    }
-    return terms;
-}
-
 static struct order_work start_order(struct search *search, const struct mesh_node *node, uint32_t order,
                                      bool all_forms)
 {
@@ -54,6 +30,7 @@ static struct order_work start_order(struct search *search, const struct mesh_no
     for (uint32_t b = 0; b < out.started->block_count; b++) {
         estimator->piece(estimator->state, out.started, b, NULL, &out.pieces[b]);
     }
+    out.terms = pipeline_terms_find(out.started, out.pieces, false);
     return out;
 }
 
@@ -75,7 +52,7 @@ static unsigned long long compute_key(const struct model *model, const struct me
 
 struct compute_entry {
     unsigned long long key;
-    double layer_s, first_s, last_s;
+    struct pipeline_terms terms;
     struct compute_entry *next;
 };
 
@@ -90,22 +67,23 @@ static const struct compute_entry *find_compute(struct search *search, const str
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct order_work order = start_order(search, node, node->first_order, false);
-    const struct pipeline_terms terms = terms_of(search, order.started, order.pieces, compute_s);
+    const struct pipeline_terms terms = pipeline_terms_find(order.started, order.pieces, true);
     arena_pop(&search->scratch, mark);
     struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);
-    *entry = (struct compute_entry){key, terms.layer_s, terms.first_s, terms.last_s, *bucket};
+    *entry = (struct compute_entry){key, terms, *bucket};
     *bucket = entry;
     return entry;
 }
 
 static void bound_node(struct search *search, struct mesh_node *node)
 {
-    const struct compute_entry *compute = find_compute(search, node);
     const struct forms *forms = space_forms(search, node);
-    const struct pipeline_terms terms = {
-        .layer_s = compute->layer_s, .first_s = compute->first_s, .last_s = compute->last_s,
-        .layers = search->layers, .stages = forms->stages, .micro_batches = forms->micro_batches,
-        .chunks = forms->most_chunks};
+    struct pipeline_terms terms = find_compute(search, node)->terms;
+    terms.layers = search->layers;
+    terms.stages = forms->stages;
+    terms.micro_batches = forms->micro_batches;
+    terms.chunks = forms->most_chunks;
+    terms.splits = forms->splits;
     node->bound_s = pipeline_bound_s(&terms);
 }
 
@@ -129,11 +107,33 @@ struct orders {
     uint32_t count;
 };
 
+static struct pipeline_terms terms_of(const struct search *search, const struct order_work *order, uint32_t chunks,
+                                      bool splits)
+{
+    struct pipeline_terms terms = order->terms;
+    terms.layers = search->layers;
+    terms.chunks = chunks;
+    terms.splits = splits;
+    return terms;
+}
+
+static bool terms_pass(const struct search *search, const struct pipeline_terms *terms)
+{
+    return search->options->no_prune || !pipeline_exceeds(terms, ranking_threshold_s(search) / ROUNDING);
+}
+
 static bool form_passes(const struct search *search, const struct order_work *order, const struct form *form)
 {
-    struct pipeline_terms terms = terms_of(search, order->started, order->pieces, piece_s);
-    terms.chunks = form->chunks;
-    return search->options->no_prune || !pipeline_exceeds(&terms, ranking_threshold_s(search) / ROUNDING);
+    const struct pipeline_terms terms = terms_of(search, order, form->chunks, form->schedule->splits);
+    return terms_pass(search, &terms);
+}
+
+/* May the shape with the least bubble still be fast enough? */
+static bool order_passes(struct search *search, const struct order_work *order)
+{
+    const struct forms *forms = space_forms(search, order->node);
+    const struct pipeline_terms terms = terms_of(search, order, forms->most_chunks, forms->splits);
+    return terms_pass(search, &terms);
 }
 
 static uint64_t count_passing(const bool *passes, uint32_t count)
@@ -167,12 +167,10 @@ static uint64_t pass_alternative(const struct search *search, const struct order
     uint64_t passing = 0;
     for (uint32_t i = 0; i < orders->count; i++) {
         const struct order_work *order = &orders->items[i];
-        struct pipeline_terms terms = terms_of(search, order->started, order->pieces, piece_s);
-        terms.chunks = form->chunks;
+        struct pipeline_terms terms = terms_of(search, order, form->chunks, form->schedule->splits);
         terms.again_layers = work->recompute_layers < search->layers ? work->recompute_layers : search->layers;
         terms.again_s = least_again_s(work, order->pieces);
-        passes[i] = before[i] && (search->options->no_prune ||
-                                  !pipeline_exceeds(&terms, ranking_threshold_s(search) / ROUNDING));
+        passes[i] = before[i] && terms_pass(search, &terms);
         passing += passes[i];
     }
     return passing;
@@ -265,9 +263,8 @@ static void probe_node(struct search *search, struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct forms *forms = space_forms(search, node);
-    const struct form widest = {NULL, forms->most_chunks};
     struct order_work order = start_order(search, node, node->first_order, false);
-    if (!form_passes(search, &order, &widest)) {
+    if (!order_passes(search, &order)) {
         arena_pop(&search->scratch, mark);
         return;
     }
@@ -290,13 +287,11 @@ static void start_orders(struct search *search, const struct mesh_node *node, st
 {
     uint32_t numbers[SPACE_ORDER_MAX];
     const uint32_t all = space_orders(search, node, numbers);
-    const struct forms *forms = space_forms(search, node);
-    const struct form widest = {NULL, forms->most_chunks};
     orders->items = ARENA_PUSH(&search->scratch, struct order_work, all);
     for (uint32_t i = 0; i < all; i++) {
         const struct arena_mark mark = arena_find_mark(&search->scratch);
         const struct order_work quick = start_order(search, node, numbers[i], false);
-        const bool passes = form_passes(search, &quick, &widest);
+        const bool passes = order_passes(search, &quick);
         arena_pop(&search->scratch, mark);
         if (passes) {
             orders->items[orders->count++] = start_order(search, node, numbers[i], true);

@@ -52,6 +52,7 @@ struct form {
 struct forms {
     uint32_t stages, micro_batches, count;
     uint32_t most_chunks;       /* of any of them */
+    bool splits;                /* any of them does */
     struct form *items;
     struct forms *next;
 };
@@ -110,6 +111,24 @@ const struct alternatives *space_alternatives(struct search *search, const struc
 uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative, struct arena *arena,
                     struct policy_use **out);
 
+/* --- pipeline_bound.c ----------------------------------------------------------------------------------- */
+/* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
+struct pipeline_terms {
+    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the end stages */
+    double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before or after others */
+    double again_s;                     /* what a layer in its recomputed form takes more */
+    uint32_t again_layers;              /* layers per chunk in that form */
+    uint32_t layers, stages, chunks, micro_batches;
+    bool splits;                        /* weight gradients may come last */
+    bool uneven;                        /* chunks of a stage may differ by more than one layer */
+};
+/* Of the pieces that keep everything: no use of a policy makes them shorter. compute_only: kernels without messages.
+ * layers, chunks, splits, again are left to the caller. */
+struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces, bool compute_only);
+double pipeline_bound_s(const struct pipeline_terms *terms);
+/* Is the bound above the step time? Much cheaper than the bound itself. */
+bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
+
 /* --- leaf.c: one leaf judged --------------------------------------------------------------------------- */
 struct order_work {
     const struct mesh_node *node;
@@ -117,6 +136,7 @@ struct order_work {
     struct plan *plan;
     struct work *started;
     struct piece *pieces;           /* of the started program's blocks */
+    struct pipeline_terms terms;    /* of them */
 };
 
 /* A leaf with its policies applied. */
@@ -146,18 +166,6 @@ void leaf_trim_streams(struct search *search);
 bool leaf_partition(const struct search *search, struct load *load, bool memory, const uint32_t *caps,
                     uint32_t *layers, uint32_t *counts, struct arena *arena);
 const struct stream *leaf_stream(struct search *search, const struct form *form, const struct schedule_shape *shape);
-
-/* --- pipeline_bound.c ----------------------------------------------------------------------------------- */
-/* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
-struct pipeline_terms {
-    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the end stages */
-    double again_s;                     /* what a layer in its recomputed form takes more */
-    uint32_t again_layers;              /* layers per chunk in that form */
-    uint32_t layers, stages, chunks, micro_batches;
-};
-double pipeline_bound_s(const struct pipeline_terms *terms);
-/* Is the bound above the step time? Much cheaper than the bound itself. */
-bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 
 /* --- ranking.c ------------------------------------------------------------------------------------------ */
 /* Step time that a new leaf must beat: that of the last place, known from judged or from probed leaves; 1e300 while

@@ -140,16 +140,6 @@ static unsigned long long order_key(const struct search *search, const struct me
     return key;
 }
 
-static bool order_is_legal(struct search *search, const struct mesh_node *node, uint32_t order)
-{
-    const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct plan *plan = space_plan(node, order, &search->scratch);
-    struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
-    plan_rule_order(&rules);
-    arena_pop(&search->scratch, mark);
-    return rules.good;
-}
-
 static bool mesh_is_legal(struct search *search, const struct mesh_node *node, uint32_t order)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);

@@ -47,6 +47,7 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
             if ((pins->chunks == 0 || pins->chunks == chunks) && form_is_legal(search, plan, &form)) {
                 forms->items[forms->count++] = form;
                 forms->most_chunks = chunks > forms->most_chunks ? chunks : forms->most_chunks;
+                forms->splits = forms->splits || schedule->splits;
             }
         }
     }

@@ -95,6 +95,7 @@ const struct schedule schedule_zb_v = {
     .name = "zb-v",
     .summary = "two model chunks per stage, down and back up, weight gradients in the waits",
     .chunked = true,
+    .splits = true,
     .refuses = refuses,
     .stream = stream,
     .place = place,
