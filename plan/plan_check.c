@@ -41,6 +41,7 @@ static bool obeys(const struct problem *problem, const struct plan *plan, struct
 {
     static void (*const kinds[])(struct plan_rules *) = {
         plan_rule_mesh,
+        plan_rule_order,
         plan_rule_schedule,
         plan_rule_policies,
         plan_rule_axes,

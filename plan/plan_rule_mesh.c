@@ -246,5 +246,6 @@ void plan_rule_mesh(struct plan_rules *rules)
         for (uint32_t i = 0; i < group->share_count; i++)
             check_shares(rules, group, &group->shares[i]);
         check_devices(rules, group);
+        plan_rule_needs(rules, group);
     }
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/data_folder.h"
-#include "plan/setup.h"
+#include "plan/runtime_inside.h"
 
 #define BYTES_MAX 1e12
 
@@ -15,6 +15,8 @@ static const char *const keys[] = {
     "schedules",
     "dims",
     "variants",
+    "rank_orders",
+    "needs",
     "zero_levels",
     "zero_pipeline_only_first",
     "overlaps_gradient_reduce",
@@ -49,27 +51,6 @@ static bool is_among(const char *word, const char *const *names)
     return false;
 }
 
-/* A list of names that the runtime accepts; absent or empty: all. A name that no member bears is no
- * fault: a framework may do more than is known here. */
-static bool read_names(struct json_value object, const char *key, struct arena *arena,
-                       const char **out, struct diag *diag)
-{
-    struct json_value list = json_find(object, key);
-    if (json_is_null(list))
-        return true;
-    if (!json_is_array(list) || json_count(list) >= RUNTIME_LIST_MAX)
-        return diag_push(diag, DIAG_B107, json_place(list), NULL,
-                         "%s must be a list of at most %d names", key, RUNTIME_LIST_MAX - 1);
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        const char *name = NULL;
-        if (!json_value_string(json_find_index(list, i), &name))
-            return diag_push(diag, DIAG_B107, json_place(json_find_index(list, i)), NULL,
-                             "%s must hold names", key);
-        out[i] = text_build(arena, "%s", name);
-    }
-    return true;
-}
-
 /* "zero_levels": [0, 1] to a bit set. */
 static bool read_levels(struct json_value object, uint32_t *out, struct diag *diag)
 {
@@ -92,9 +73,10 @@ static bool read_levels(struct json_value object, uint32_t *out, struct diag *di
 static bool read_lists(struct json_value object, struct arena *arena, struct runtime *out,
                        struct diag *diag)
 {
-    bool good = read_names(object, "schedules", arena, out->schedules, diag);
-    good = read_names(object, "dims", arena, out->dims, diag) && good;
-    good = read_names(object, "variants", arena, out->variants, diag) && good;
+    bool good = runtime_read_names(object, "schedules", arena, out->schedules, diag);
+    good = runtime_read_names(object, "dims", arena, out->dims, diag) && good;
+    good = runtime_read_names(object, "variants", arena, out->variants, diag) && good;
+    good = runtime_read_ranks(object, arena, out, diag) && good;
     return read_levels(object, &out->zero_levels, diag) && good;
 }
 
@@ -197,6 +179,16 @@ unsigned long long runtime_digest(const struct runtime *runtime)
     unsigned long long digest = digest_names(TEXT_DIGEST_SEED, runtime->schedules);
     digest = digest_names(digest, runtime->dims);
     digest = digest_names(digest, runtime->variants);
+    for (uint32_t i = 0; i < runtime->order_count; i++) {
+        const struct runtime_order *order = &runtime->orders[i];
+        const char *const equal[] = {order->equal[0], order->equal[1], NULL};
+        digest = digest_names(digest_names(digest, order->dims), equal);
+    }
+    for (uint32_t i = 0; i < runtime->need_count; i++) {
+        const struct runtime_need *need = &runtime->needs[i];
+        const char *const names[] = {need->axis, need->dim, need->fold, NULL};
+        digest = digest_names(digest, names);
+    }
     return text_digest(digest, amounts, sizeof amounts);
 }
 

@@ -13,6 +13,20 @@
 
 #define RUNTIME_LIST_MAX 16
 #define RUNTIME_DEFAULT "any"   /* the data file of the union of what is known */
+#define RUNTIME_ORDER_MAX 4
+#define RUNTIME_NEED_MAX 4
+
+/* A rank order that a framework gives its ranks: dims by name, innermost first; of degree 1 they may stand anywhere.
+ * Where `equal` names two dims, only with degrees that are the same. */
+struct runtime_order {
+    const char *dims[RUNTIME_LIST_MAX];     /* NULL-terminated */
+    const char *equal[2];
+};
+
+/* Of a model with that axis, `dim` above 1 asks for `fold`. */
+struct runtime_need {
+    const char *axis, *dim, *fold;
+};
 
 /* What a training framework does, accepts and costs; one data file each in prices/runtimes/. */
 struct runtime {
@@ -22,6 +36,10 @@ struct runtime {
     const char *schedules[RUNTIME_LIST_MAX];    /* accepted names, NULL-terminated; empty: all */
     const char *dims[RUNTIME_LIST_MAX];
     const char *variants[RUNTIME_LIST_MAX];     /* accepted dim variants by name; empty: all */
+    struct runtime_order orders[RUNTIME_ORDER_MAX];
+    uint32_t order_count;           /* 0: ranks in any order */
+    struct runtime_need needs[RUNTIME_NEED_MAX];
+    uint32_t need_count;
     uint32_t zero_levels;           /* bit z set: optimiser sharding level z accepted */
     bool zero_pipeline_only_first;  /* levels 2 and 3 refuse pipeline stages > 1 */
     bool overlaps_gradient_reduce;  /* gradient reduction under the backward of later layers */
