@@ -5,6 +5,7 @@
 #include "tests/unit/plan_text.h"
 
 #define SETUP "\"global_batch\": 64, \"seq_length\": 4096"
+#define MEGATRON ", \"runtime\": \"megatron\""
 #define MESH(dims) "\"mesh\": [" dims "]"
 #define DIM(name, degree) "{\"dim\": \"" name "\", \"degree\": " degree "}"
 #define SCHEDULE ", \"schedule\": {\"name\": \"1f1b\", \"micro_batch\": 1}"
@@ -26,6 +27,27 @@ static const struct {
     {"toy-gqa-8l", 1, SETUP, MESH(DIM("pp", "8")) SCHEDULE, DIAG_CODE_COUNT, ""},
     /* kv_heads 4 stop tp 8; the message shows the divisors */
     {"toy-gqa-8l", 1, SETUP, MESH(DIM("tp", "8")) SCHEDULE, DIAG_P417, "1, 2, 4"},
+    /* the orders that a runtime gives its ranks; degrees of 1 stand anywhere */
+    {"toy-gqa-8l", 1, SETUP MEGATRON, MESH(DIM("dp", "2") ", " DIM("tp", "4")) SCHEDULE, DIAG_P420,
+     "rank order dp-tp"},
+    {"toy-gqa-8l", 1, SETUP MEGATRON,
+     MESH(DIM("dp", "1") ", " DIM("tp", "4") ", " DIM("pp", "2")) SCHEDULE, DIAG_CODE_COUNT, ""},
+    {"toy-gqa-8l", 1, SETUP, MESH(DIM("dp", "2") ", " DIM("tp", "4")) SCHEDULE, DIAG_CODE_COUNT,
+     ""},
+    {"toy-gqa-8l", 1, SETUP MEGATRON, MESH(DIM("pp", "2") ", " DIM("dp", "4")) SCHEDULE,
+     DIAG_CODE_COUNT, ""},
+    {"toy-gqa-8l", 1, SETUP MEGATRON,
+     MESH(DIM("cp", "2") ", " DIM("pp", "2") ", " DIM("dp", "2")) SCHEDULE, DIAG_P420,
+     "where ep equals cp"},
+    {"toy-moe-4l", 1, SETUP MEGATRON,
+     MESH(DIM("cp", "2") ", " DIM("pp", "2") ", " DIM(
+         "dp", "2")) ", \"folds\": [{\"dim\": \"ep\", \"degree\": 2}]" SCHEDULE,
+     DIAG_CODE_COUNT, ""},
+    /* what a runtime asks to go together */
+    {"toy-moe-4l", 1, SETUP MEGATRON, TP4_DP2 SCHEDULE, DIAG_P420, "switch sp on"},
+    {"toy-moe-4l", 1, SETUP MEGATRON,
+     TP4_DP2 ", \"folds\": [{\"dim\": \"sp\", \"on\": [\"tp\"]}]" SCHEDULE, DIAG_CODE_COUNT, ""},
+    {"toy-gqa-8l", 1, SETUP MEGATRON, TP4_DP2 SCHEDULE, DIAG_CODE_COUNT, ""},
     {"toy-gqa-8l", 1, SETUP, MESH(DIM("tp", "4")) SCHEDULE, DIAG_P413, "4 devices of 8"},
     {"toy-gqa-8l", 1, SETUP ", \"spare_devices\": 4", MESH(DIM("tp", "4")) SCHEDULE,
      DIAG_CODE_COUNT, ""},
