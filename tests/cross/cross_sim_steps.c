@@ -168,6 +168,7 @@ static void hold(law *holds)
                 struct costmodel costmodel;
                 price(&judged, &costmodel);
                 holds(&judged);
+                costmodel_release(&costmodel);
                 here++;
                 found++;
             }

@@ -1,0 +1,166 @@
+/* The exact partition against the same question as one integer programme. */
+#include "base/random.h"
+#include "planner/partition.h"
+#include "planner/partition_ilp.h"
+#include "tests/tap_main.h"
+
+#define INSTANCES 400
+#define STAGES_MAX 4
+#define LAYERS_MAX 10
+
+static struct arena arena;
+static struct random dice;
+
+/* Seconds of a layer are the same on every stage, so the sum over the stages is the same for every partition; its bytes
+ * are not: stages keep it for more or fewer micro-batches. */
+struct instance {
+    struct partition_ilp ilp;
+    double layer_s[STAGES_MAX * LAYERS_MAX], layer_bytes[STAGES_MAX * LAYERS_MAX];
+    double extra_s[STAGES_MAX], extra_bytes[STAGES_MAX], room_bytes[STAGES_MAX];
+    bool alike;
+};
+
+static void throw_layers(struct instance *instance)
+{
+    struct partition_ilp *ilp = &instance->ilp;
+    const double like_s = 0.1 + random_pop_unit(&dice), like_bytes = 1e9 * (0.1 + random_pop_unit(&dice));
+    for (uint32_t layer = 0; layer < ilp->layers; layer++) {
+        const double seconds = instance->alike ? like_s : 0.05 + random_pop_unit(&dice);
+        const double bytes = instance->alike ? like_bytes : 1e9 * (0.1 + random_pop_unit(&dice));
+        for (uint32_t stage = 0; stage < ilp->stages; stage++) {
+            instance->layer_s[stage * ilp->layers + layer] = seconds;
+            instance->layer_bytes[stage * ilp->layers + layer] = bytes * (ilp->stages - stage);
+        }
+    }
+}
+
+static void throw_instance(struct instance *instance)
+{
+    *instance = (struct instance){.alike = random_pop_below(&dice, 2) == 0};
+    struct partition_ilp *ilp = &instance->ilp;
+    ilp->stages = 1 + random_pop_below(&dice, STAGES_MAX);
+    ilp->least = random_pop_below(&dice, 3);
+    ilp->layers = ilp->stages * ilp->least + random_pop_below(&dice, LAYERS_MAX + 1 - ilp->stages * ilp->least);
+    ilp->layers += ilp->layers == 0 ? 1 : 0;
+    ilp->micro_batches = 1 + random_pop_below(&dice, 12);
+    ilp->layer_s = instance->layer_s;
+    ilp->layer_bytes = instance->layer_bytes;
+    ilp->extra_s = instance->extra_s;
+    ilp->extra_bytes = instance->extra_bytes;
+    ilp->room_bytes = instance->room_bytes;
+    throw_layers(instance);
+    const bool tight = random_pop_below(&dice, 3) > 0;
+    for (uint32_t stage = 0; stage < ilp->stages; stage++) {
+        instance->extra_s[stage] = random_pop_below(&dice, 2) * 2.0 * random_pop_unit(&dice);
+        instance->extra_bytes[stage] = random_pop_below(&dice, 2) * 1e9 * random_pop_unit(&dice);
+        instance->room_bytes[stage] = tight ? 1e9 * (1.0 + 12.0 * random_pop_unit(&dice)) : 1e12;
+    }
+}
+
+static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct instance *instance = state;
+    double seconds = instance->extra_s[stage];
+    for (uint32_t layer = first; layer < first + count; layer++) {
+        seconds += instance->layer_s[stage * instance->ilp.layers + layer];
+    }
+    return seconds;
+}
+
+static bool fits(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct instance *instance = state;
+    double bytes = instance->extra_bytes[stage];
+    for (uint32_t layer = first; layer < first + count; layer++) {
+        bytes += instance->layer_bytes[stage * instance->ilp.layers + layer];
+    }
+    return bytes <= instance->room_bytes[stage];
+}
+
+static double step_s(struct instance *instance, const uint32_t *counts)
+{
+    double sum_s = 0.0, most_s = 0.0;
+    for (uint32_t stage = 0, first = 0; stage < instance->ilp.stages; first += counts[stage++]) {
+        const double seconds = stage_s(instance, stage, first, counts[stage]);
+        ck_assert(counts[stage] >= instance->ilp.least && fits(instance, stage, first, counts[stage]));
+        sum_s += seconds;
+        most_s = seconds > most_s ? seconds : most_s;
+    }
+    return sum_s + (instance->ilp.micro_batches - 1.0) * most_s;
+}
+
+/* Like prefix sums of memory, a threshold below every bottleneck costs time, nothing else. */
+static bool find(struct instance *instance, uint32_t *counts, double *bottleneck_s)
+{
+    const struct partition_problem problem = {.stages = instance->ilp.stages, .layers = instance->ilp.layers,
+                                              .least = instance->ilp.least, .alike = instance->alike,
+                                              .stage_s = stage_s, .fits = fits, .state = instance};
+    return partition_find(&problem, &arena, counts, bottleneck_s);
+}
+
+START_TEST(the_exact_partition_is_the_programmes)
+{
+    uint32_t found = 0, none = 0;
+    arena_init(&arena);
+    random_init(&dice, 41);
+    for (uint32_t i = 0; i < INSTANCES; i++) {
+        const struct arena_mark mark = arena_find_mark(&arena);
+        static struct instance instance;
+        uint32_t counts[STAGES_MAX], solved[STAGES_MAX];
+        struct partition_answer answer;
+        double bottleneck_s;
+        throw_instance(&instance);
+        partition_ilp_find(&instance.ilp, solved, &arena, &answer);
+        ck_assert(answer.proven);
+        ck_assert_msg(find(&instance, counts, &bottleneck_s) == answer.found,
+                      "instance %u (%u layers, %u stages, %s): the programme finds %s", i, instance.ilp.layers,
+                      instance.ilp.stages, instance.alike ? "alike" : "unlike",
+                      answer.found ? "a partition" : "none");
+        if (answer.found) {
+            const double own_s = step_s(&instance, counts);
+            ck_assert_msg(own_s <= answer.step_s * (1.0 + 1e-9) && answer.step_s <= own_s * (1.0 + 1e-9),
+                          "instance %u (%u layers, %u stages, %s): %.17g s, the programme %.17g s", i,
+                          instance.ilp.layers, instance.ilp.stages, instance.alike ? "alike" : "unlike", own_s,
+                          answer.step_s);
+            found++;
+        } else {
+            none++;
+        }
+        arena_pop(&arena, mark);
+    }
+    fprintf(stderr, "%u instances with a partition, %u without\n", found, none);
+    ck_assert_uint_gt(found, 300);
+    ck_assert_uint_gt(none, 20);
+    arena_release(&arena);
+}
+END_TEST
+
+/* A limit on nodes is told, with a gap that holds. */
+START_TEST(a_limit_is_a_gap)
+{
+    uint32_t limited = 0;
+    arena_init(&arena);
+    random_init(&dice, 42);
+    for (uint32_t i = 0; i < 200; i++) {
+        const struct arena_mark mark = arena_find_mark(&arena);
+        static struct instance instance;
+        uint32_t counts[STAGES_MAX];
+        struct partition_answer best, cut;
+        throw_instance(&instance);
+        partition_ilp_find(&instance.ilp, counts, &arena, &best);
+        instance.ilp.node_limit = 1 + random_pop_below(&dice, 20);
+        partition_ilp_find(&instance.ilp, counts, &arena, &cut);
+        limited += !cut.proven;
+        ck_assert(!cut.proven || cut.found == best.found);
+        ck_assert(!cut.found || best.found);
+        if (cut.found) {
+            ck_assert(cut.step_s * (1.0 - cut.gap_frac) <= best.step_s * (1.0 + 1e-9));
+        }
+        arena_pop(&arena, mark);
+    }
+    ck_assert_uint_gt(limited, 5);
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("partition", the_exact_partition_is_the_programmes, a_limit_is_a_gap)
