@@ -1,0 +1,193 @@
+/* How fast the simulator is: events per second of collectives, transfers and whole steps. */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/random.h"
+#include "plan/plan.h"
+#include "sim/collective_run.h"
+#include "sim/flows.h"
+#include "sim/sim.h"
+
+static struct arena arena;
+static struct diag diag;
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void say(const char *what, uint32_t size, uint64_t events, double wall_s)
+{
+    printf("%-28s %8u %10llu events %8.3f s %8.2f M events/s\n", what, size,
+           (unsigned long long)events, wall_s, (double)events / wall_s / 1e6);
+}
+
+static struct cluster star(uint32_t devices)
+{
+    static struct accelerator accelerator = {.name = "device"};
+    struct cluster cluster = {.name = "star",
+                              .accelerators = &accelerator,
+                              .accelerator_count = 1,
+                              .device_count = devices,
+                              .level_count = 1};
+    cluster.levels[0] = (struct level){.name = "l",
+                                       .kind = LEVEL_SWITCH,
+                                       .degree = devices,
+                                       .bandwidth_Bps = 50e9,
+                                       .latency_s = 1e-6,
+                                       .link = LINK_RAW};
+    return cluster;
+}
+
+static void bench_collective(const char *member, uint32_t ranks, bool skewed)
+{
+    const struct arena_mark mark = arena_find_mark(&arena);
+    const struct cluster cluster = star(ranks);
+    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks}}};
+    struct prices prices;
+    struct random random;
+    double *arrival_s = ARENA_PUSH(&arena, double, ranks);
+    random_init(&random, 1);
+    for (uint32_t rank = 0; skewed && rank < ranks; rank++) {
+        arrival_s[rank] = 1e-3 * random_pop_unit(&random);
+    }
+    struct collective_run_result result;
+    if (!prices_read(&cluster, NULL, &arena, &prices, &diag)) {
+        return;
+    }
+    const struct collective_run_request request = {.cluster = &cluster,
+                                                   .prices = &prices,
+                                                   .kind = COLLECTIVE_ALL_REDUCE,
+                                                   .group = &group,
+                                                   .bytes = 1e9,
+                                                   .member = collective_find(member),
+                                                   .pipeline = 1,
+                                                   .arrival_s = arrival_s};
+    const double start_s = now_s();
+    if (collective_run(&request, &arena, &result, &diag)) {
+        say(skewed ? text_build(&arena, "%s, ranks at odds", member) : member, ranks, result.events,
+            now_s() - start_s);
+    }
+    arena_pop(&arena, mark);
+}
+
+static void bench_flows(uint32_t count)
+{
+    const struct arena_mark mark = arena_find_mark(&arena);
+    const struct cluster cluster = star(1024);
+    struct flows_transfer *transfers = ARENA_PUSH(&arena, struct flows_transfer, count);
+    struct random random;
+    struct flows_result result;
+    random_init(&random, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        transfers[i] =
+            (struct flows_transfer){.source = random_pop_below(&random, 1024),
+                                    .destination = random_pop_below(&random, 1024),
+                                    .bytes = 1e9 * random_pop_unit(&random),
+                                    .start_s = (double)count / 5000 * random_pop_unit(&random)};
+    }
+    const double start_s = now_s();
+    if (flows_run(&cluster, transfers, count, &arena, &result, &diag)) {
+        say("random transfers", count, result.events, now_s() - start_s);
+    }
+    arena_pop(&arena, mark);
+}
+
+struct case_405b {
+    struct model model;
+    struct cluster cluster;
+    struct runtime runtime;
+    struct setup setup;
+    struct problem problem;
+    struct group group;
+    struct plan plan;
+    struct prices prices;
+    struct work work;
+    struct stream stream;
+    struct load load;
+};
+
+/* 16384 devices: 16 stages of 7 chunks, 128 replicas of 8 devices, 16 micro-batches. */
+static bool build_405b(struct case_405b *built, struct sim *sim)
+{
+    if (!model_read("llama-3.1-405b", &arena, &built->model, &diag) ||
+        !cluster_read("dgx-h100:2048", &arena, &built->cluster, &diag) ||
+        !runtime_read(RUNTIME_DEFAULT, (struct diag_place){0}, &arena, &built->runtime, &diag)) {
+        return false;
+    }
+    built->setup = (struct setup){.global_batch = 2048,
+                                  .seq_length = 8192,
+                                  .dtype = DTYPE_BF16,
+                                  .optimizer = optimizer_find("adam"),
+                                  .runtime = &built->runtime,
+                                  .attention = ATTENTION_FLASH,
+                                  .task = "pretrain"};
+    built->problem = (struct problem){&built->model, &built->cluster, &built->setup};
+    built->group = (struct group){.mesh_count = 3, .fold_count = 1};
+    built->group.mesh[0] = (struct mesh_dim){.dim = dim_find("tp"), .degree = 8};
+    built->group.mesh[1] = (struct mesh_dim){.dim = dim_find("dp"), .degree = 128};
+    built->group.mesh[2] = (struct mesh_dim){.dim = dim_find("pp"), .degree = 16};
+    built->group.folds[0] = (struct mesh_fold){.dim = dim_find("sp"), .degree = 8};
+    built->plan = (struct plan){.groups = &built->group, .group_count = 1};
+    built->plan.schedule = (struct plan_schedule){
+        .schedule = schedule_find("interleaved"), .micro_batch = 1, .chunks = 7};
+    work_build(&built->problem, &built->plan, &arena, &built->work);
+    const struct sim_options options = sim_full_options();
+    sim_init(sim, &built->problem, &built->prices, &options, &arena);
+    return prices_read(&built->cluster, &built->runtime, &arena, &built->prices, &diag) &&
+           stream_build(built->plan.schedule.schedule, &built->work.shape, &arena, &built->stream,
+                        &diag);
+}
+
+static void bench_step(void)
+{
+    struct case_405b *built = ARENA_PUSH(&arena, struct case_405b, 1);
+    struct sim sim;
+    struct sim_result result;
+    if (!build_405b(built, &sim)) {
+        return;
+    }
+    const uint32_t chunks = built->work.shape.stages * built->work.shape.chunks;
+    const uint32_t layers = plan_count_layers(&built->model);
+    uint32_t *split = ARENA_PUSH(&arena, uint32_t, chunks);
+    for (uint32_t i = 0; i < chunks; i++) {
+        split[i] = layers / chunks + (i < layers % chunks ? 1 : 0);
+    }
+    double start_s = now_s();
+    sim_build_load(&sim, &built->work, &built->stream, split, &arena, &built->load);
+    printf("%-28s %8u %26.3f s\n", "prices of a 405B step", chunks, now_s() - start_s);
+    start_s = now_s();
+    if (sim_run(&sim, &built->load, &arena, &result, &diag)) {
+        say("405B step, op by op", chunks, result.events, now_s() - start_s);
+    }
+    sim.options.granularity = SIM_SLOTS;
+    start_s = now_s();
+    if (sim_run(&sim, &built->load, &arena, &result, &diag)) {
+        say("405B step, slot by slot", chunks, result.events, now_s() - start_s);
+    }
+}
+
+int main(void)
+{
+    arena_init(&arena);
+    diag_init(&diag, &arena);
+    for (uint32_t ranks = 64; ranks <= 1024; ranks *= 4) {
+        bench_collective("ring", ranks, false);
+        bench_collective("ring", ranks, true);
+        bench_collective("halving-doubling", ranks, false);
+    }
+    bench_collective("direct", 256, false);
+    for (uint32_t count = 1000; count <= 100000; count *= 10) {
+        bench_flows(count);
+    }
+    bench_step();
+    struct text text;
+    text_init(&text, &arena);
+    diag_dump(&diag, &text);
+    fputs(text.bytes, stderr);
+    const bool failed = diag.count > 0;
+    arena_release(&arena);
+    return failed ? 1 : 0;
+}
