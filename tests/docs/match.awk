@@ -1,11 +1,28 @@
-# Compares the output (second file) with the example (first file), whose lines `...` match any lines.
+# Compares the output (second file) with the example (first file), whose lines `...` match any lines;
+# `...` within a line matches any text.
 # Prints the first line of the example that does not fit.
 FILENAME == ARGV[1] { want[++wants] = $0; next }
 { have[++haves] = $0 }
+function same(want, have,    at) {
+    while ((at = index(want, "...")) > 0) {
+        if (substr(have, 1, at - 1) != substr(want, 1, at - 1)) return 0
+        have = substr(have, at)
+        want = substr(want, at + 3)
+        if (want == "") return 1
+        # The rest of the example starts where its next plain piece is found.
+        at = index(want, "...")
+        piece = at > 0 ? substr(want, 1, at - 1) : want
+        if (at == 0) return length(have) >= length(piece) && substr(have, length(have) - length(piece) + 1) == piece
+        at = index(have, piece)
+        if (at == 0) return 0
+        have = substr(have, at)
+    }
+    return want == have
+}
 # Does the run of plain lines want[first..last] stand at have[at]?
 function stands(first, last, at,    i) {
     for (i = first; i <= last; i++) {
-        if (at + i - first > haves || want[i] != have[at + i - first]) {
+        if (at + i - first > haves || !same(want[i], have[at + i - first])) {
             if (i > farthest) farthest = i
             return 0
         }

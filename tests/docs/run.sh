@@ -5,7 +5,8 @@
 #
 # In a ```console block, a line `$ shardplan ...` is run (in one scratch folder per file), and the
 # lines up to the next `$` or the end of the block are its output; a line `...` stands for any
-# lines. Other commands are not run, and their output is not compared. Prints TAP.
+# lines, `...` within a line for any text. Other commands are not run, and their output is not
+# compared. Prints TAP.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 shardplan=$(realpath "$1")

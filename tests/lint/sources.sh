@@ -14,17 +14,18 @@ folders=(base models topologies plan prices costmodel sim planner exports import
 mapfile -t sources < <(find "${folders[@]}" -name '*.[ch]' | sort)
 [ "${#sources[@]}" -gt 0 ] || fault "no source found"
 
-# The names of all members: lists of the open sets, and the data files.
+# The names of all members: lists of the open sets, and the data files. Policies are called by plain
+# words that other things are called by, too (keep, sync).
 members() {
-    sed -nE "s/^ *'([^']+)',?.*/\1/p" plan/{dims,collectives,schedules,policies}/meson.build
+    sed -nE "s/^ *'([^']+)',?.*/\1/p" plan/{dims,collectives,schedules}/meson.build
     sed -n '/^members/,/^\]/s/^ *'\''\([^'\'']*\)'\'',.*/\1/p' exports/meson.build
     for file in topologies/{accelerators,zoo}/*.json models/zoo/*.json prices/runtimes/*.json; do
         basename "$file" .json
     done
     printf '%s\n' ring tree 1f1b gpipe interleaved tp dp pp h100 a100 megatron
 }
-# "any" is no runtime but the union of all; the others are keys of the plan format, too.
-names=$(members | grep -vxE 'any|dispatch|tables' | sort -u | sed 's/.*/"&"/')
+# "any" is no runtime but the union of all.
+names=$(members | grep -vx any | sort -u | sed 's/.*/"&"/')
 machinery=(planner/*.[ch] sim/*.[ch] costmodel/*.[ch] plan/*.[ch] prices/*.[ch])
 for file in "${machinery[@]}"; do
     # Comments may give examples.
