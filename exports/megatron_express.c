@@ -14,7 +14,7 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-/* --- setup ------------------------------------------------------------------------------------------ */
+/* --- setup ------------------------------------------------------------------------------------ */
 
 static bool check_formats(const struct setup *setup, struct diag *diag)
 {
@@ -54,7 +54,7 @@ static bool check_setup(const struct setup *setup, struct diag *diag)
     return good;
 }
 
-/* --- placement -------------------------------------------------------------------------------------- */
+/* --- placement -------------------------------------------------------------------------------- */
 
 static bool check_groups(const struct plan *plan, struct diag *diag)
 {
@@ -158,7 +158,7 @@ static bool check_placement(const struct problem *problem, const struct plan *pl
     return good;
 }
 
-/* --- schedule --------------------------------------------------------------------------------------- */
+/* --- schedule --------------------------------------------------------------------------------- */
 
 static bool check_schedule_fields(const struct plan_schedule *schedule, struct diag *diag)
 {

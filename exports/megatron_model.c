@@ -6,7 +6,7 @@
 
 static const struct diag_place nowhere = {0};
 
-/* --- what has no flag ------------------------------------------------------------------------------- */
+/* --- what has no flag ------------------------------------------------------------------------- */
 
 /* Its gated MLP is SiLU, the plain one GELU or squared ReLU. */
 static bool check_activation(const struct transformer *shape, struct diag *diag)
@@ -99,7 +99,7 @@ bool megatron_check_model(const struct problem *problem, const struct plan *plan
     return good;
 }
 
-/* --- flags ------------------------------------------------------------------------------------------ */
+/* --- flags ------------------------------------------------------------------------------------ */
 
 static void push_attention(const struct transformer *shape, const struct megatron_arguments *out)
 {

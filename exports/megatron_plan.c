@@ -25,7 +25,7 @@ static void push_sizes(const struct problem *problem, const struct plan *plan,
         megatron_push_flag(out, "--use-tp-pp-dp-mapping");
 }
 
-/* --- layers of stages ------------------------------------------------------------------------------- */
+/* --- layers of stages ------------------------------------------------------------------------- */
 
 static bool is_even(const struct plan *plan, uint32_t chunks)
 {
@@ -93,7 +93,7 @@ static void push_schedule(const struct problem *problem, const struct plan *plan
                   (unsigned long long)problem->setup->global_batch);
 }
 
-/* --- states ----------------------------------------------------------------------------------------- */
+/* --- states ----------------------------------------------------------------------------------- */
 
 static void push_recompute(const struct problem *problem, const struct plan *plan,
                            const struct megatron_arguments *out)

@@ -61,7 +61,7 @@ static bool check_fields(const struct policy_use *use, const char *const *known,
     return good;
 }
 
-/* --- states over replicas --------------------------------------------------------------------------- */
+/* --- states over replicas --------------------------------------------------------------------- */
 
 /* Its distributed optimizer spreads over all ranks that sum the same gradients. */
 static bool check_over(const struct plan *plan, const struct policy_value *over, struct diag *diag)
@@ -107,7 +107,7 @@ bool megatron_shards_optimizer(const struct plan *plan)
     return use_of(plan, "shard") != NULL;
 }
 
-/* --- activations ------------------------------------------------------------------------------------ */
+/* --- activations ------------------------------------------------------------------------------ */
 
 static bool check_keep(const struct policy_use *use, struct diag *diag)
 {
@@ -139,7 +139,7 @@ void megatron_find_recompute(const struct plan *plan, struct megatron_recompute 
         out->granularity = "full";
 }
 
-/* --- replicas --------------------------------------------------------------------------------------- */
+/* --- replicas --------------------------------------------------------------------------------- */
 
 static bool check_sync(const struct policy_use *use, struct diag *diag)
 {

@@ -1,4 +1,5 @@
-/* What holds for every exporter: one text per plan, a reason or a text, nothing left out in silence. */
+/* What holds for every exporter: one text per plan, a reason or a text, nothing left out in
+ * silence. */
 #include <string.h>
 
 #include "exports/exporter.h"
