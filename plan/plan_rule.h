@@ -37,7 +37,8 @@ uint64_t plan_rule_count_degrees(const struct group *group);
 void plan_rule_mesh(struct plan_rules *rules);
 /* One group's part of that: what the runtime asks to go together. */
 void plan_rule_needs(struct plan_rules *rules, const struct group *group);
-/* Rank orders that the runtime gives. Apart from the meshes, so that a search can ask for one order after another. */
+/* Rank orders that the runtime gives. Apart from the meshes, so that a search can ask for one
+ * order after another. */
 void plan_rule_order(struct plan_rules *rules);
 /* Divisibility of every axis that a dim cuts, and of the dims that cut nothing. */
 void plan_rule_axes(struct plan_rules *rules);

@@ -16,8 +16,8 @@
 #define RUNTIME_ORDER_MAX 4
 #define RUNTIME_NEED_MAX 4
 
-/* A rank order that a framework gives its ranks: dims by name, innermost first; of degree 1 they may stand anywhere.
- * Where `equal` names two dims, only with degrees that are the same. */
+/* A rank order that a framework gives its ranks: dims by name, innermost first; of degree 1 they
+ * may stand anywhere. Where `equal` names two dims, only with degrees that are the same. */
 struct runtime_order {
     const char *dims[RUNTIME_LIST_MAX];     /* NULL-terminated */
     const char *equal[2];

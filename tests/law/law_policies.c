@@ -1,4 +1,5 @@
-/* What holds for every policy: what a search chooses is legal, costed, lowered; stating nothing changes nothing. */
+/* What holds for every policy: what a search chooses is legal, costed, lowered; stating nothing
+ * changes nothing. */
 #include <string.h>
 
 #include "plan/work.h"
@@ -65,7 +66,7 @@ static struct policy_use read_use(const char *text)
     return use;
 }
 
-/* --- what a search chooses ---------------------------------------------------------------------------- */
+/* --- what a search chooses -------------------------------------------------------------------- */
 
 static void expect_chosen(struct plan *plan, const struct policy *policy)
 {
@@ -128,7 +129,7 @@ START_TEST(choices_are_costed_and_lowered)
 }
 END_TEST
 
-/* --- identities --------------------------------------------------------------------------------------- */
+/* --- identities ------------------------------------------------------------------------------- */
 
 /* Uses that say what holds anyway. */
 static const char *const identities[] = {
@@ -167,9 +168,10 @@ START_TEST(stating_what_holds_changes_nothing)
 }
 END_TEST
 
-/* --- conservation ------------------------------------------------------------------------------------- */
+/* --- conservation ----------------------------------------------------------------------------- */
 
-/* Sharding spreads states, it loses none: shares times sharers are what one rank held before, and what is computed stays. */
+/* Sharding spreads states, it loses none: shares times sharers are what one rank held before,
+ * and what is computed stays. */
 static void expect_conserved(const struct work *before, const struct work *after)
 {
     ck_assert_uint_eq(before->block_count, after->block_count);
