@@ -372,10 +372,10 @@ void share_solve(struct share *share, uint64_t now_ticks)
     if (!solve_single(share, now_ticks)) {
         push_rates(share);
         fill_all(share, now_ticks);
-    }
 #ifndef NDEBUG
-    check_rates(share);
+        check_rates(share);
 #endif
+    }
     for (uint32_t i = 0; i < share->dirty_count; i++) {
         share->resources[share->dirty[i]].is_dirty = false;
     }

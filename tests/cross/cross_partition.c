@@ -23,7 +23,8 @@ struct instance {
 static void throw_layers(struct instance *instance)
 {
     struct partition_ilp *ilp = &instance->ilp;
-    const double like_s = 0.1 + random_pop_unit(&dice), like_bytes = 1e9 * (0.1 + random_pop_unit(&dice));
+    const double like_s = 0.1 + random_pop_unit(&dice),
+                 like_bytes = 1e9 * (0.1 + random_pop_unit(&dice));
     for (uint32_t layer = 0; layer < ilp->layers; layer++) {
         const double seconds = instance->alike ? like_s : 0.05 + random_pop_unit(&dice);
         const double bytes = instance->alike ? like_bytes : 1e9 * (0.1 + random_pop_unit(&dice));
@@ -40,7 +41,8 @@ static void throw_instance(struct instance *instance)
     struct partition_ilp *ilp = &instance->ilp;
     ilp->stages = 1 + random_pop_below(&dice, STAGES_MAX);
     ilp->least = random_pop_below(&dice, 3);
-    ilp->layers = ilp->stages * ilp->least + random_pop_below(&dice, LAYERS_MAX + 1 - ilp->stages * ilp->least);
+    ilp->layers = ilp->stages * ilp->least +
+                  random_pop_below(&dice, LAYERS_MAX + 1 - ilp->stages * ilp->least);
     ilp->layers += ilp->layers == 0 ? 1 : 0;
     ilp->micro_batches = 1 + random_pop_below(&dice, 12);
     ilp->layer_s = instance->layer_s;
@@ -82,7 +84,8 @@ static double step_s(struct instance *instance, const uint32_t *counts)
     double sum_s = 0.0, most_s = 0.0;
     for (uint32_t stage = 0, first = 0; stage < instance->ilp.stages; first += counts[stage++]) {
         const double seconds = stage_s(instance, stage, first, counts[stage]);
-        ck_assert(counts[stage] >= instance->ilp.least && fits(instance, stage, first, counts[stage]));
+        ck_assert(counts[stage] >= instance->ilp.least &&
+                  fits(instance, stage, first, counts[stage]));
         sum_s += seconds;
         most_s = seconds > most_s ? seconds : most_s;
     }
@@ -92,9 +95,13 @@ static double step_s(struct instance *instance, const uint32_t *counts)
 /* Like prefix sums of memory, a threshold below every bottleneck costs time, nothing else. */
 static bool find(struct instance *instance, uint32_t *counts, double *bottleneck_s)
 {
-    const struct partition_problem problem = {.stages = instance->ilp.stages, .layers = instance->ilp.layers,
-                                              .least = instance->ilp.least, .alike = instance->alike,
-                                              .stage_s = stage_s, .fits = fits, .state = instance};
+    const struct partition_problem problem = {.stages = instance->ilp.stages,
+                                              .layers = instance->ilp.layers,
+                                              .least = instance->ilp.least,
+                                              .alike = instance->alike,
+                                              .stage_s = stage_s,
+                                              .fits = fits,
+                                              .state = instance};
     return partition_find(&problem, &arena, counts, bottleneck_s);
 }
 
@@ -113,15 +120,16 @@ START_TEST(the_exact_partition_is_the_programmes)
         partition_ilp_find(&instance.ilp, solved, &arena, &answer);
         ck_assert(answer.proven);
         ck_assert_msg(find(&instance, counts, &bottleneck_s) == answer.found,
-                      "instance %u (%u layers, %u stages, %s): the programme finds %s", i, instance.ilp.layers,
-                      instance.ilp.stages, instance.alike ? "alike" : "unlike",
+                      "instance %u (%u layers, %u stages, %s): the programme finds %s", i,
+                      instance.ilp.layers, instance.ilp.stages, instance.alike ? "alike" : "unlike",
                       answer.found ? "a partition" : "none");
         if (answer.found) {
             const double own_s = step_s(&instance, counts);
-            ck_assert_msg(own_s <= answer.step_s * (1.0 + 1e-9) && answer.step_s <= own_s * (1.0 + 1e-9),
-                          "instance %u (%u layers, %u stages, %s): %.17g s, the programme %.17g s", i,
-                          instance.ilp.layers, instance.ilp.stages, instance.alike ? "alike" : "unlike", own_s,
-                          answer.step_s);
+            ck_assert_msg(own_s <= answer.step_s * (1.0 + 1e-9) &&
+                              answer.step_s <= own_s * (1.0 + 1e-9),
+                          "instance %u (%u layers, %u stages, %s): %.17g s, the programme %.17g s",
+                          i, instance.ilp.layers, instance.ilp.stages,
+                          instance.alike ? "alike" : "unlike", own_s, answer.step_s);
             found++;
         } else {
             none++;

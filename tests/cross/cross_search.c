@@ -8,7 +8,7 @@
 
 #define PROBLEMS 1000
 #define TOP 4
-#define PLANS_MAX 2500 /* larger spaces are left out: they are no stronger a proof */
+#define PLANS_MAX 800 /* larger spaces are left out: they are no stronger a proof */
 
 static const char *const model_names[] = {"toy-4l", "toy-gpt-4l", "toy-gqa-8l", "toy-moe-4l",
                                           "toy-mixed-6l"};
@@ -100,7 +100,7 @@ static void throw_cluster(uint32_t devices)
     ck_assert_msg(cluster_build(cluster, &arena, &diag), "%s", diag.entries[0].message);
 }
 
-static void throw_pins(const struct model *model, uint32_t devices)
+static void throw_pins(uint32_t devices)
 {
     struct planner_options *options = &question.options;
     *options = (struct planner_options){.top = TOP};
@@ -109,22 +109,21 @@ static void throw_pins(const struct model *model, uint32_t devices)
     uint32_t left = devices;
     for (uint32_t i = 0; i < dim_table_count; i++) {
         pins->variants[i] = PIN_ANY;
-        if (dim_table[i]->kind == DIM_FACTOR && random_pop_below(&dice, 12) < devices / 2) {
+        if (dim_table[i]->kind == DIM_FACTOR && random_pop_below(&dice, 16) < devices / 2) {
             pins->degrees[i] = pick_divisor(left, 1);
             left /= pins->degrees[i];
         }
     }
     for (uint32_t i = 0; i < policy_table_count; i++) {
-        const uint32_t way = random_pop_below(&dice, 4);
+        const uint32_t way = random_pop_below(&dice, 6);
         pins->policy_pinned[i] = way == 0;
         pins->policy_choices[i] = way == 1 ? random_pop_below(&dice, 4) : 0;
     }
     pins->schedule = random_pop_below(&dice, 3) > 0
                          ? NULL
                          : schedule_table[random_pop_below(&dice, schedule_table_count)];
-    pins->micro_batch = random_pop_below(&dice, 3) > 0 ? 0 : PICK(1, 2, 4);
-    pins->chunks = random_pop_below(&dice, 6) > 0 ? 0 : 1 + random_pop_below(&dice, 2);
-    (void)model;
+    pins->micro_batch = random_pop_below(&dice, 4) > 0 ? 0 : PICK(1, 2, 4);
+    pins->chunks = random_pop_below(&dice, 8) > 0 ? 0 : 1 + random_pop_below(&dice, 2);
 }
 
 static void throw_question(void)
@@ -149,7 +148,7 @@ static void throw_question(void)
                                     .task = "pretrain"};
     question.problem = (struct problem){model, &question.cluster, &question.setup};
     ck_assert(prices_read(&question.cluster, &question.runtime, &arena, &question.prices, &diag));
-    throw_pins(model, devices);
+    throw_pins(devices);
 }
 
 /* --- everything, one by one ------------------------------------------------------------------------- */
@@ -419,6 +418,7 @@ static void expect_visited(const struct planner_result *found, uint32_t index)
     if (found->count == 0) {
         const struct estimate *estimate = &found->least_over.estimate;
         ck_assert_ptr_nonnull(found->least_over.plan);
+        ck_assert(near(estimate->peak_bytes - estimate->capacity_bytes, found->least_over_bytes));
         ck_assert_msg(near(estimate->peak_bytes - estimate->capacity_bytes, visit.least_over_bytes),
                       "%s: least over by %.17g bytes, visited %.17g", describe(index),
                       estimate->peak_bytes - estimate->capacity_bytes, visit.least_over_bytes);
@@ -435,9 +435,9 @@ static void expect_truthful(const struct planner_result *whole, uint32_t index)
     if (cut.certificate.complete) {
         return;
     }
-    ck_assert_msg(whole->count == 0 || cut.count > 0 || cut.certificate.evaluated == budget,
-                  "%s: stopped at %llu of %llu", describe(index),
-                  (unsigned long long)cut.certificate.evaluated, (unsigned long long)budget);
+    ck_assert_msg(cut.certificate.evaluated == budget, "%s: stopped at %llu of %llu",
+                  describe(index), (unsigned long long)cut.certificate.evaluated,
+                  (unsigned long long)budget);
     if (whole->count > 0) {
         ck_assert_msg(cut.certificate.lower_bound_s <=
                           whole->plans[0].estimate.step_s * (1.0 + 1e-9),
@@ -464,7 +464,8 @@ static void throw_memory(void)
     question.options.top = TOP;
     if (any) {
         const double peak = free.plans[0].estimate.peak_bytes;
-        question.accelerator.memory_bytes = (uint64_t)(peak * (0.3 + 0.9 * random_pop_unit(&dice)));
+        question.accelerator.memory_bytes =
+            (uint64_t)(peak * (0.45 + 0.9 * random_pop_unit(&dice)));
     }
 }
 
