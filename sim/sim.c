@@ -8,6 +8,8 @@
 
 /* No policy averages over more steps than this; rarer messages enter by their share. */
 #define STEP_MAX 64u
+/* The slowest of more ranks is hardly slower: drawing them would only take time. */
+#define PEER_MAX 64u
 
 struct sim_options sim_full_options(void)
 {
@@ -54,6 +56,31 @@ static void prepare_blocks(struct step_run *run)
             script_build(run->sim->book, run->sim->prices, work, &block->backward, run->arena,
                          &run->backward[b]);
         }
+    }
+}
+
+/* Ranks of the largest group that exchanges messages in the list; at least 1. */
+static uint32_t count_peers(const struct work *work, const struct work_items *list)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct work_item *item = &list->items[i];
+        if (item->is_message && work->groups[item->message.group].ranks > most) {
+            most = work->groups[item->message.group].ranks;
+        }
+    }
+    return most < PEER_MAX ? most : PEER_MAX;
+}
+
+static void find_peers(struct step_run *run)
+{
+    const struct work *work = run->load->work;
+    run->forward_peers = run->backward_peers = 1;
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        const uint32_t forward = count_peers(work, &work->blocks[b].forward);
+        const uint32_t backward = count_peers(work, &work->blocks[b].backward);
+        run->forward_peers = forward > run->forward_peers ? forward : run->forward_peers;
+        run->backward_peers = backward > run->backward_peers ? backward : run->backward_peers;
     }
 }
 
@@ -107,6 +134,7 @@ static void prepare(struct step_run *run)
     run->order_count = sim_block_order(load->work, run->order);
     prepare_blocks(run);
     count_steps(run);
+    find_peers(run);
     run->exchange_dim = find_exchange_dim(run);
     random_init(&run->dice, options->seed);
     run->ports =

@@ -47,10 +47,11 @@ struct step_run {
     uint32_t gather_counts[WORK_BLOCK_MAX], sum_counts[WORK_BLOCK_MAX];
     uint32_t order[WORK_BLOCK_MAX];
     uint32_t order_count;
-    uint32_t exchange_dim;           /* charged for gathers and sums */
-    uint32_t warm_steps, step_count; /* the first are not measured */
-    struct slot_tasks *tasks;        /* [step * slots.count + slot] */
-    struct step_end *ends;           /* [step] */
+    uint32_t exchange_dim;                  /* charged for gathers and sums */
+    uint32_t warm_steps, step_count;        /* the first are not measured */
+    uint32_t forward_peers, backward_peers; /* ranks that go in step inside a slot */
+    struct slot_tasks *tasks;               /* [step * slots.count + slot] */
+    struct step_end *ends;                  /* [step] */
 };
 
 /* Tasks with which a step ends. */

@@ -47,31 +47,16 @@ static double draw(struct random *dice, double frac)
     return 1.0 + frac * (random_pop_unit(dice) + random_pop_unit(dice) - 1.0);
 }
 
-/* Ranks that exchange messages inside a block go at the pace of the slowest. */
-static uint32_t find_peers(const struct script *script)
-{
-    uint32_t ranks = 1;
-    for (uint32_t i = 0; i < script->bar_count; i++) {
-        for (uint32_t k = 0; k < script->bars[i].move_count; k++) {
-            const struct collective *member = script->bars[i].moves[k].lumps->member;
-            ranks = member != NULL && ranks < 8 ? 8 : ranks;
-        }
-    }
-    return ranks;
-}
-
+/* Ranks that exchange messages inside a slot go at the pace of the slowest. */
 static double draw_kernels(struct step_run *run, bool forward)
 {
     const struct sim_options *options = &run->sim->options;
     if (options->compute_jitter_frac == 0.0) {
         return 1.0;
     }
-    const struct script *script = forward ? run->forward : run->backward;
-    uint32_t peers = 1;
-    for (uint32_t block = 0; options->arrival && block < run->load->work->block_count; block++) {
-        const uint32_t ranks = find_peers(&script[block]);
-        peers = ranks > peers ? ranks : peers;
-    }
+    const uint32_t peers = !options->arrival ? 1
+                           : forward         ? run->forward_peers
+                                             : run->backward_peers;
     double slowest = 0.0;
     for (uint32_t i = 0; i < peers; i++) {
         const double factor = draw(&run->dice, options->compute_jitter_frac);
