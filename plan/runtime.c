@@ -151,6 +151,15 @@ bool runtime_accepts_variant(const struct runtime *runtime, const char *variant)
     return variant == NULL || runtime->variants[0] == NULL || is_among(variant, runtime->variants);
 }
 
+uint32_t runtime_find_place(const struct runtime *runtime, const char *dim, uint32_t otherwise)
+{
+    for (uint32_t i = 0; runtime->order_count > 0 && runtime->orders[0].dims[i] != NULL; i++) {
+        if (strcmp(runtime->orders[0].dims[i], dim) == 0)
+            return i;
+    }
+    return otherwise;
+}
+
 static unsigned long long digest_names(unsigned long long digest, const char *const *names)
 {
     for (uint32_t i = 0; names[i] != NULL; i++)
