@@ -95,8 +95,10 @@ static const char *describe_cluster(struct command *command, const char *name)
                           cluster.accelerator_count > 1 ? " and others" : "");
     }
     const struct level *last = &cluster.levels[cluster.level_count - 1];
-    return text_build(command->arena, "%u x %u %s, joined by %s", last->degree, cluster.device_count / last->degree,
-                      kind, last->name);
+    const uint32_t inner = cluster.device_count / last->degree;
+    return last->degree == 1 && inner > 1
+               ? text_build(command->arena, "%u %s in a node; :N joins N of them by %s", inner, kind, last->name)
+               : text_build(command->arena, "%u x %u %s, joined by %s", last->degree, inner, kind, last->name);
 }
 
 static const char *describe_accelerator(struct command *command, const char *name)
@@ -105,9 +107,12 @@ static const char *describe_accelerator(struct command *command, const char *nam
     if (!accelerator_read(name, (struct diag_place){0}, command->arena, &accelerator, command->diag)) {
         return NULL;
     }
-    return text_build(command->arena, "%s, %s, %.4g TFLOP/s dense bf16", accelerator.vendor,
+    enum dtype dtype = DTYPE_BF16;
+    dtype = accelerator.peak_flops_per_s[dtype] > 0.0 ? dtype : DTYPE_FP16;
+    dtype = accelerator.peak_flops_per_s[dtype] > 0.0 ? dtype : DTYPE_FP32;
+    return text_build(command->arena, "%s, %s, %.4g TFLOP/s dense %s", accelerator.vendor,
                       report_bytes(command->arena, (double)accelerator.memory_bytes),
-                      accelerator.peak_flops_per_s[DTYPE_BF16] / 1e12);
+                      accelerator.peak_flops_per_s[dtype] / 1e12, dtype_name(dtype));
 }
 
 static const char *describe_runtime(struct command *command, const char *name)

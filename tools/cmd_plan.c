@@ -105,7 +105,7 @@ static void dump_json(struct command *command, const struct question *question, 
 
 /* --- people ----------------------------------------------------------------------------------------------------- */
 
-static void dump_alternatives(struct command *command, const struct answer *answer)
+static void dump_alternatives(struct command *command, const struct question *question, const struct answer *answer)
 {
     const struct planner_result *result = &answer->result;
     if (result->count < 2) {
@@ -113,12 +113,10 @@ static void dump_alternatives(struct command *command, const struct answer *answ
     }
     text_push(&command->out, "\nThe next best:\n");
     for (uint32_t i = 1; i < result->count; i++) {
-        struct text flags;
-        text_init(&flags, command->arena);
-        plan_flags_dump(result->plans[i].plan, command->arena, &flags);
-        text_push(&command->out, "  %s (%+.2f %%)  %s\n",
+        text_push(&command->out, "%s (%+.2f %%)\n",
                   report_seconds(command->arena, result->plans[i].estimate.step_s),
-                  100.0 * (result->plans[i].estimate.step_s / result->plans[0].estimate.step_s - 1.0), flags.bytes);
+                  100.0 * (result->plans[i].estimate.step_s / result->plans[0].estimate.step_s - 1.0));
+        report_dump_flags(command, "", result->plans[i].plan, question->setup.runtime);
     }
 }
 
@@ -145,7 +143,7 @@ static void dump_people(struct command *command, const struct question *question
     }
     report_dump_verdict(command, question, &answer->verdicts[0]);
     report_dump_certificate(command, &result->certificate, result->plans[0].estimate.step_s);
-    dump_alternatives(command, answer);
+    dump_alternatives(command, question, answer);
     if (command_has(command, "--explain")) {
         explain_dump(command, question, &answer->options, &result->plans[0]);
     }

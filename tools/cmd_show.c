@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "tools/plan_flags.h"
 #include "tools/report.h"
 
 extern const struct command_kind command_show;
@@ -204,9 +203,6 @@ static bool show_cluster(struct command *command, const char *what)
 static void dump_plan(struct command *command, const struct plan_file *file)
 {
     struct text *out = &command->out;
-    struct text flags;
-    text_init(&flags, command->arena);
-    plan_flags_dump(file->plan, command->arena, &flags);
     text_push(out, "model    %s\ncluster  %s: %s devices\n", file->model->name, file->cluster->name,
               report_count(command->arena, file->cluster->device_count));
     text_push(out, "step     %llu sequences of %llu tokens, %s, %s, runtime %s\n",
@@ -215,7 +211,7 @@ static void dump_plan(struct command *command, const struct plan_file *file)
     if (file->plan->note != NULL) {
         text_push(out, "note     %s\n", file->plan->note);
     }
-    text_push(out, "plan     %s\n", flags.bytes);
+    report_dump_flags(command, "plan", file->plan, file->setup->runtime);
     if (file->plan->group_count > 1 || file->plan->pipeline_count > 0) {
         text_push(out, "         of the first of %u groups of devices, %u pipelines; --json has them all\n",
                   file->plan->group_count, file->plan->pipeline_count);

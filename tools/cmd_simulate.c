@@ -3,7 +3,6 @@
 
 #include "base/table.h"
 #include "tools/flow_file.h"
-#include "tools/plan_flags.h"
 #include "tools/simulated.h"
 #include "tools/trace_file.h"
 
@@ -198,12 +197,10 @@ static void dump_stages(struct command *command, const struct sim_result *result
 static void dump_people(struct command *command, const struct answer *answer)
 {
     struct arena *arena = command->arena;
-    struct text flags, *out = &command->out;
+    struct text *out = &command->out;
     const struct sim_result *result = &answer->result;
     report_dump_question(command, &answer->question);
-    text_init(&flags, arena);
-    plan_flags_dump(answer->plan, arena, &flags);
-    text_push(out, "plan     %s\n", flags.bytes);
+    report_dump_flags(command, "plan", answer->plan, &answer->question.runtime);
     text_push(out, "time     %s per step, by %s events over %u step%s\n",
               report_seconds(arena, result->estimate.step_s), report_count(arena, result->events), result->iterations,
               result->iterations == 1 ? "" : "s");

@@ -150,8 +150,11 @@ static int answer(int argc, char **argv, struct arena *arena)
     diag_init(&diag, arena);
     text_init(&command.out, arena);
     if (is_about_itself(argc, argv, &command.out)) {
-        print_out(&command.out);
-        return argc < 2 ? 2 : 0;
+        if (argc < 2) {
+            fwrite(command.out.bytes, 1, command.out.length, stderr);
+            return 2;
+        }
+        return print_out(&command.out) ? 0 : 2;
     }
     const bool wants_help = strcmp(argv[1], "help") == 0;
     command.kind = find_kind(argv[wants_help ? 2 : 1]);

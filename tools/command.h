@@ -72,8 +72,8 @@ bool command_has(const struct command *command, const char *flag);
 /* The flag was given as the word "search". */
 bool command_searches(const struct command *command, const char *flag);
 
-/* Readers give the value said or the fallback; a malformed value, or none without a fallback, is reported (C704,
- * C707) and false. */
+/* Readers give the value said or the fallback; a malformed value, or none without a fallback, is
+ * reported (C704, C707) and false. */
 bool command_text(struct command *command, const char *flag, const char **out);
 bool command_count(struct command *command, const char *flag, uint64_t *out);
 bool command_number(struct command *command, const char *flag, double *out);

@@ -21,6 +21,9 @@ static const char *head_of(const struct flag *flag, struct arena *arena)
     } else if (flag->value != NULL) {
         text_push(&text, " %s", flag->value);
     }
+    if (flag->searchable && flag->kind != FLAG_TOGGLE) {
+        text_push(&text, "|search");
+    }
     return text.bytes;
 }
 
@@ -44,7 +47,7 @@ static void push_wrapped(struct text *out, const char *words, uint32_t column)
 static void dump_flag(const struct flag *flag, struct arena *arena, struct text *out)
 {
     const char *head = head_of(flag, arena);
-    const char *otherwise = flag->fallback != NULL ? flag->fallback : flag->absent;
+    const char *otherwise = flag->absent != NULL ? flag->absent : flag->fallback;
     const char *help = otherwise == NULL ? flag->help : text_build(arena, "%s [%s]", flag->help, otherwise);
     text_push(out, "%s", head);
     if (strlen(head) + 2 > HELP_COLUMN) {

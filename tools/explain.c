@@ -57,7 +57,7 @@ static void search(struct explanation *explanation, struct forced *forced)
     } else {
         struct text flags;
         text_init(&flags, arena);
-        plan_flags_dump(result.plans[0].plan, arena, &flags);
+        plan_flags_dump(result.plans[0].plan, &explanation->question->runtime, arena, &flags);
         forced->found = true;
         forced->step_s = result.plans[0].estimate.step_s;
         forced->flags = flags.bytes;

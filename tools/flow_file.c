@@ -11,8 +11,8 @@
 #include "tools/report.h"
 
 #define FIELD_COUNT 4u
-#define BYTES_MAX 1e18
-#define START_MAX_S 1e9
+#define BYTES_MAX 1e60
+#define START_MAX_S 1e12
 #define ROWS_SHOWN 40u
 
 enum field { FIELD_SOURCE, FIELD_DESTINATION, FIELD_BYTES, FIELD_START };

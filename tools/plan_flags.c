@@ -5,11 +5,13 @@
 
 #define ZERO_POLICY "shard"
 #define KEEP_POLICY "keep"
+#define RANK_ORDER "--rank-order"
+#define DEFAULT_ORDER "default"
+#define EXPERT_TENSOR "--etp"
 
 static const struct diag_place nowhere = {0};
 
 static const char *const zero_levels[] = {"0", "1", "2", "3", NULL};
-static const char *const rank_orders[] = {"default", "search", NULL};
 
 static const struct flag other_flags[] = {
     {.name = "--micro-batch-size",
@@ -43,11 +45,18 @@ static const struct flag other_flags[] = {
      .help = "activations made again in the backward pass: none, attention cores, whole layers "
              "(N: the first N of each chunk)",
      .absent = "none"},
-    {.name = "--rank-order",
-     .kind = FLAG_CHOICE,
-     .help = "which dimension's ranks sit closest together: the usual order (tp, cp, dp, pp), or tried out",
-     .choices = rank_orders,
+    {.name = RANK_ORDER,
+     .kind = FLAG_TEXT,
+     .value = "ORDER",
+     .help = "which dimension's ranks sit closest together, such as tp,cp,pp,dp; default: the usual order",
      .absent = "default"},
+    {.name = EXPERT_TENSOR,
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "tensor parallel degree of experts: that of --tp, others cannot be costed yet",
+     .absent = "that of --tp",
+     .min = 1,
+     .max = UINT32_MAX - 1},
     {.name = NULL},
 };
 
@@ -64,7 +73,7 @@ static struct flag dim_flag(const struct dim *dim, bool searched)
 {
     struct flag flag = {.name = dim->flag, .help = dim->summary, .searchable = searched};
     flag.kind = dim->on_or_off ? FLAG_TOGGLE : FLAG_COUNT;
-    flag.value = dim->on_or_off ? NULL : searched ? "N|search" : "N";
+    flag.value = dim->on_or_off ? NULL : "N";
     flag.min = 1;
     flag.max = UINT32_MAX - 1;
     flag.absent = searched ? "searched" : dim->on_or_off ? "off" : strcmp(dim->name, "dp") == 0 ? "all devices left" : "1";
@@ -105,9 +114,8 @@ static const struct flag *build(struct arena *arena, bool searched)
         if (flags[count].name == NULL) {
             continue;
         }
-        const bool orders = flags[count].choices == rank_orders;
-        flags[count].searchable = searched && !orders;
-        flags[count].absent = searched ? (orders ? "search" : "searched") : flags[count].absent;
+        flags[count].searchable = searched;
+        flags[count].absent = searched ? "searched" : flags[count].absent;
         if (flags[count].kind == FLAG_CHOICE && flags[count].choices == NULL) {
             flags[count].choices = schedule_names();
         }
@@ -229,6 +237,16 @@ static bool read_layers(const char *text, uint64_t *out)
     return *out > 0;
 }
 
+static struct policy_use recompute_use(const char *granularity)
+{
+    struct policy_use use;
+    memset(&use, 0, sizeof use);
+    use.kind = policy_find(KEEP_POLICY);
+    set_word(&use, "what", "recompute");
+    set_word(&use, "granularity", granularity);
+    return use;
+}
+
 /* uses 0 for "none", else 1. */
 static bool read_recompute(struct command *command, struct policy_use *out, uint32_t *uses)
 {
@@ -247,10 +265,7 @@ static bool read_recompute(struct command *command, struct policy_use *out, uint
         return diag_push(command->diag, DIAG_C704, nowhere, NULL,
                          "--recompute is '%s': it must be none, selective, full, or full:N with N layers", word);
     }
-    memset(out, 0, sizeof *out);
-    out->kind = policy_find(KEEP_POLICY);
-    set_word(out, "what", "recompute");
-    set_word(out, "granularity", full ? "full" : "selective");
+    *out = recompute_use(full ? "full" : "selective");
     if (counted) {
         *value_of(out, "layers") = (struct policy_value){.present = true, .count = layers};
     }
@@ -289,10 +304,30 @@ static bool read_policies(struct command *command, struct planner_pins *out)
     return good;
 }
 
-bool plan_flags_read_pins(struct command *command, struct planner_pins *out)
+/* Experts are cut by tp like all else: the flag pins tp, or must agree with it. */
+static bool read_expert_tensor(struct command *command, uint32_t *degrees)
+{
+    uint32_t degree = PIN_SEARCH;
+    if (!read_u32(command, EXPERT_TENSOR, &degree)) {
+        return false;
+    }
+    for (uint32_t i = 0; degree != PIN_SEARCH && i < dim_table_count; i++) {
+        if (strcmp(dim_table[i]->name, "tp") != 0) {
+            continue;
+        }
+        if (degrees[i] != PIN_SEARCH && degrees[i] != degree) {
+            return diag_push(command->diag, DIAG_P485, nowhere, NULL,
+                             "%s %u beside %s %u cannot be costed yet: only equal degrees can", EXPERT_TENSOR, degree,
+                             dim_table[i]->flag, degrees[i]);
+        }
+        degrees[i] = degree;
+    }
+    return true;
+}
+
+static bool read_pins(struct command *command, struct planner_pins *out)
 {
     bool good = true;
-    uint32_t order = 1;
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < DIM_MAX; i++) {
         out->variants[i] = PIN_ANY;
@@ -303,21 +338,54 @@ bool plan_flags_read_pins(struct command *command, struct planner_pins *out)
     good = read_u32(command, "--micro-batch-size", &out->micro_batch) && good;
     good = read_u32(command, "--vpp", &out->chunks) && good;
     good = read_schedule(command, &out->schedule) && good;
-    if (command_has(command, "--rank-order")) {
-        good = command_choice(command, "--rank-order", &order) && good;
-    }
-    out->order_pinned = order == 0;
+    out->order_pinned = is_pinned(command, RANK_ORDER);
+    good = read_expert_tensor(command, out->degrees) && good;
     return read_policies(command, out) && good;
+}
+
+bool plan_flags_read_pins(struct command *command, struct planner_pins *out)
+{
+    const char *order;
+    if (!read_pins(command, out)) {
+        return false;
+    }
+    if (out->order_pinned && command_text(command, RANK_ORDER, &order) && strcmp(order, DEFAULT_ORDER) != 0) {
+        return diag_push(command->diag, DIAG_C704, nowhere, "`shardplan estimate` takes any order",
+                         "%s is '%s': in a search it must be %s or search", RANK_ORDER, order, DEFAULT_ORDER);
+    }
+    return true;
+}
+
+void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena)
+{
+    const uint32_t keep = policy_index(KEEP_POLICY);
+    pins->order_pinned = true;
+    pins->micro_batch = pins->micro_batch == 0 ? 1 : pins->micro_batch;
+    if (!pins->policy_pinned[keep] && pins->policy_choices[keep] == 0) {
+        struct policy_use *uses = ARENA_PUSH(arena, struct policy_use, pins->use_count + 1);
+        for (uint32_t i = 0; i < pins->use_count; i++) {
+            uses[i] = pins->uses[i];
+        }
+        uses[pins->use_count] = recompute_use("full");
+        pins->uses = uses;
+        pins->use_count++;
+        pins->policy_pinned[keep] = true;
+    }
 }
 
 /* --- one plan --------------------------------------------------------------------------------------------------- */
 
-/* Indices of dim_table by default place in the rank order. */
-static void sort_by_place(uint32_t *order)
+static uint32_t place_of(const struct runtime *runtime, uint32_t dim)
+{
+    return runtime_find_place(runtime, dim_table[dim]->name, dim_table[dim]->order);
+}
+
+/* Indices of dim_table by default place in the runtime's rank order. */
+static void sort_by_place(const struct runtime *runtime, uint32_t *order)
 {
     for (uint32_t i = 0; i < dim_table_count; i++) {
         uint32_t k = i;
-        for (; k > 0 && dim_table[order[k - 1]]->order > dim_table[i]->order; k--) {
+        for (; k > 0 && place_of(runtime, order[k - 1]) > place_of(runtime, i); k--) {
             order[k] = order[k - 1];
         }
         order[k] = i;
@@ -350,16 +418,43 @@ static void settle_degrees(const struct problem *problem, uint32_t *degrees)
     }
 }
 
-static void fill_group(const uint32_t *degrees, const uint32_t *variants, struct group *out)
+/* Dims named come first, in that order; the others by their default places. */
+static bool read_order(struct command *command, const struct runtime *runtime, uint32_t *out)
 {
-    uint32_t order[DIM_MAX];
-    sort_by_place(order);
+    const char *text = DEFAULT_ORDER;
+    sort_by_place(runtime, out);
+    if (command_has(command, RANK_ORDER) && !command_text(command, RANK_ORDER, &text)) {
+        return false;
+    }
+    uint32_t placed = 0;
+    for (const char *at = strcmp(text, DEFAULT_ORDER) == 0 ? NULL : text; at != NULL;) {
+        const size_t length = strcspn(at, ",");
+        const char *name = text_build_copy(command->arena, at, length);
+        uint32_t from = placed;
+        while (from < dim_table_count && strcmp(dim_table[out[from]]->name, name) != 0) {
+            from++;
+        }
+        if (from == dim_table_count) {
+            return diag_push(command->diag, DIAG_C704, nowhere, "`shardplan list dims` names them",
+                             "%s is '%s': '%s' is no dimension, or named twice", RANK_ORDER, text, name);
+        }
+        const uint32_t chosen = out[from];
+        memmove(&out[placed + 1], &out[placed], (from - placed) * sizeof *out);
+        out[placed++] = chosen;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return true;
+}
+
+static void fill_group(const struct planner_pins *pins, const uint32_t *order, struct group *out)
+{
+    const uint32_t *degrees = pins->degrees;
     for (uint32_t i = 0; i < dim_table_count; i++) {
         const struct dim *dim = dim_table[order[i]];
         const uint32_t degree = degrees[order[i]];
         if (dim->kind == DIM_FACTOR && degree > 1) {
             out->mesh[out->mesh_count++] =
-                (struct mesh_dim){.dim = dim, .degree = degree, .variant = variants[order[i]]};
+                (struct mesh_dim){.dim = dim, .degree = degree, .variant = pins->variants[order[i]]};
         } else if (dim->kind != DIM_FACTOR && degree > 1) {
             const uint32_t on = (uint32_t)product_of(degrees, dim->hosts);
             const struct mesh_fold fold = {.dim = dim, .degree = dim->on_or_off ? on : degree};
@@ -398,7 +493,8 @@ static bool read_uses(struct command *command, const struct problem *problem, st
 bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out)
 {
     struct planner_pins pins;
-    if (!plan_flags_read_pins(command, &pins)) {
+    uint32_t order[DIM_MAX];
+    if (!read_pins(command, &pins) || !read_order(command, problem->setup->runtime, order)) {
         return false;
     }
     memset(out, 0, sizeof *out);
@@ -408,6 +504,6 @@ bool plan_flags_read(struct command *command, const struct problem *problem, str
     for (uint32_t i = 0; i < dim_table_count; i++) {
         pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
     }
-    fill_group(pins.degrees, pins.variants, out->groups);
+    fill_group(&pins, order, out->groups);
     return read_schedule_shape(command, &out->schedule) && read_uses(command, problem, out);
 }

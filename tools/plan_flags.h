@@ -1,4 +1,5 @@
-/* One configuration as flags: degrees of every dimension, micro-batch, chunks, schedule, sharding, recomputation. */
+/* One configuration as flags: degrees of every dimension, micro-batch, chunks, schedule,
+ * sharding, recomputation. */
 #ifndef SHARDPLAN_TOOLS_PLAN_FLAGS_H
 #define SHARDPLAN_TOOLS_PLAN_FLAGS_H
 
@@ -14,6 +15,9 @@ bool plan_flags_any(const struct command *command);
 
 /* Pins for a search. */
 bool plan_flags_read_pins(struct command *command, struct planner_pins *out);
+/* What is still searched of them is pinned to what takes least memory: sequences one by one, whole layers recomputed,
+ * one rank order. For questions about room alone. */
+void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena);
 /* A whole plan without layers; not checked yet. */
 bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out);
 
@@ -26,8 +30,8 @@ struct plan_words {
 };
 void plan_flags_describe(const struct plan *plan, struct arena *arena, struct plan_words *out);
 /* The plan as flags: "--tp 8 --pp 4 ...", all that plan_flags_read needs for the same plan. */
-void plan_flags_dump(const struct plan *plan, struct arena *arena, struct text *out);
-/* The rank order is that of the dims' default places. */
-bool plan_flags_is_default_order(const struct plan *plan);
+void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, struct arena *arena, struct text *out);
+/* The rank order is the runtime's usual one. */
+bool plan_flags_is_default_order(const struct plan *plan, const struct runtime *runtime);
 
 #endif

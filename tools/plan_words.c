@@ -55,12 +55,17 @@ void plan_flags_describe(const struct plan *plan, struct arena *arena, struct pl
     out->recompute = recompute_of(plan, arena);
 }
 
-bool plan_flags_is_default_order(const struct plan *plan)
+static uint32_t place_of(const struct mesh_dim *mesh, const struct runtime *runtime)
+{
+    return runtime_find_place(runtime, mesh->dim->name, mesh->dim->order);
+}
+
+bool plan_flags_is_default_order(const struct plan *plan, const struct runtime *runtime)
 {
     const struct group *group = &plan->groups[0];
     for (uint32_t i = 1; i < group->mesh_count; i++) {
         if (group->mesh[i].dim == NULL || group->mesh[i - 1].dim == NULL ||
-            group->mesh[i].dim->order < group->mesh[i - 1].dim->order) {
+            place_of(&group->mesh[i], runtime) < place_of(&group->mesh[i - 1], runtime)) {
             return false;
         }
     }
@@ -84,7 +89,17 @@ static void push_dim(const struct dim *dim, const struct plan_words *words, uint
     }
 }
 
-void plan_flags_dump(const struct plan *plan, struct arena *arena, struct text *out)
+static void push_order(const struct plan *plan, struct text *out)
+{
+    const struct group *group = &plan->groups[0];
+    text_push(out, " --rank-order");
+    for (uint32_t i = 0; i < group->mesh_count; i++) {
+        text_push(out, "%c%s", i == 0 ? ' ' : ',',
+                  group->mesh[i].dim != NULL ? group->mesh[i].dim->name : group->mesh[i].declared);
+    }
+}
+
+void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, struct arena *arena, struct text *out)
 {
     struct plan_words words;
     plan_flags_describe(plan, arena, &words);
@@ -103,4 +118,7 @@ void plan_flags_dump(const struct plan *plan, struct arena *arena, struct text *
         text_push(out, " --schedule %s", schedule->schedule->name);
     }
     text_push(out, " --zero %u --recompute %s", words.zero, words.recompute);
+    if (!plan_flags_is_default_order(plan, runtime)) {
+        push_order(plan, out);
+    }
 }

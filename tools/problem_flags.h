@@ -1,4 +1,5 @@
-/* What is asked: model, cluster, training setup from flags or from a saved plan, joined with prices and a judge. */
+/* What is asked: model, cluster, training setup from flags or from a saved plan, joined with
+ * prices and a judge. */
 #ifndef SHARDPLAN_TOOLS_PROBLEM_FLAGS_H
 #define SHARDPLAN_TOOLS_PROBLEM_FLAGS_H
 

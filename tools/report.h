@@ -28,10 +28,14 @@ void report_find_rates(const struct question *question, double step_s, struct re
 void report_push_head(struct command *command, const struct problem *problem, struct json_writer *out);
 void report_push_verdict(struct command *command, const struct question *question, const struct verdict *verdict,
                          struct json_writer *out);
-void report_push_configuration(struct command *command, const struct plan *plan, struct json_writer *out);
+void report_push_configuration(struct command *command, const struct problem *problem, const struct plan *plan,
+                               struct json_writer *out);
 void report_push_certificate(const struct certificate *certificate, struct json_writer *out);
 
 /* --- people ---------------------------------------------------------------------------------------------------- */
+/* A plan's flags behind a head of 9 columns, wrapped. */
+void report_dump_flags(struct command *command, const char *head, const struct plan *plan,
+                       const struct runtime *runtime);
 void report_dump_question(struct command *command, const struct question *question);
 void report_dump_verdict(struct command *command, const struct question *question, const struct verdict *verdict);
 void report_dump_certificate(struct command *command, const struct certificate *certificate, double best_s);

@@ -14,7 +14,8 @@ void report_push_head(struct command *command, const struct problem *problem, st
     json_pop_object(out);
 }
 
-void report_push_configuration(struct command *command, const struct plan *plan, struct json_writer *out)
+void report_push_configuration(struct command *command, const struct problem *problem, const struct plan *plan,
+                               struct json_writer *out)
 {
     struct plan_words words;
     struct text flags;
@@ -39,7 +40,7 @@ void report_push_configuration(struct command *command, const struct plan *plan,
     json_push_key_u64(out, "zero", words.zero);
     json_push_key_string(out, "recompute", words.recompute);
     text_init(&flags, command->arena);
-    plan_flags_dump(plan, command->arena, &flags);
+    plan_flags_dump(plan, problem->setup->runtime, command->arena, &flags);
     json_push_key_string(out, "flags", flags.bytes);
     json_pop_object(out);
 }
@@ -126,14 +127,19 @@ void report_push_verdict(struct command *command, const struct question *questio
     }
     json_push_key_double(out, "tokens_per_s", rates.tokens_per_s);
     json_push_key_double(out, "tokens_per_s_per_device", rates.tokens_per_s_per_device);
-    json_push_key_double(out, "mfu_frac", rates.mfu_frac);
-    json_push_key_double(out, "mfu_full_attention_frac", rates.mfu_full_attention_frac);
+    if (rates.mfu_frac > 0.0) {
+        json_push_key_double(out, "mfu_frac", rates.mfu_frac);
+        json_push_key_double(out, "mfu_full_attention_frac", rates.mfu_full_attention_frac);
+    } else {
+        json_push_key(out, "mfu_frac");
+        json_push_null(out);
+    }
     json_push_key_bool(out, "fits", estimate->fits);
     json_push_key_double(out, "peak_memory_bytes", estimate->peak_bytes);
     json_push_key_double(out, "capacity_bytes", estimate->capacity_bytes);
     json_push_key_u64(out, "slowest_stage", estimate->slowest_stage);
     json_push_key_u64(out, "fullest_stage", estimate->fullest_stage);
-    report_push_configuration(command, verdict->plan, out);
+    report_push_configuration(command, &question->problem, verdict->plan, out);
     json_push_key(out, "breakdown");
     json_push_object(out);
     push_costs(command, &estimate->stages[estimate->slowest_stage], out);

@@ -6,6 +6,8 @@
 #include "tools/report.h"
 
 #define STAGES_SHOWN 16u
+#define HEAD_WIDTH 9u
+#define WIDTH 96u
 
 const char *report_seconds(struct arena *arena, double value_s)
 {
@@ -50,20 +52,28 @@ void report_dump_question(struct command *command, const struct question *questi
 
 /* --- the plan ------------------------------------------------------------------------------------------------- */
 
-static void dump_plan(struct command *command, const struct plan *plan)
+void report_dump_flags(struct command *command, const char *head, const struct plan *plan,
+                       const struct runtime *runtime)
 {
     struct text flags;
     text_init(&flags, command->arena);
-    plan_flags_dump(plan, command->arena, &flags);
-    text_push(&command->out, "plan     %s\n", flags.bytes);
-    if (!plan_flags_is_default_order(plan)) {
-        text_push(&command->out, "         ranks, closest together first:");
-        for (uint32_t i = 0; i < plan->groups[0].mesh_count; i++) {
-            const struct mesh_dim *mesh = &plan->groups[0].mesh[i];
-            text_push(&command->out, " %s", mesh->dim != NULL ? mesh->dim->name : mesh->declared);
+    plan_flags_dump(plan, runtime, command->arena, &flags);
+    text_push(&command->out, "%-9s", head);
+    size_t column = HEAD_WIDTH;
+    for (const char *at = flags.bytes; *at != '\0';) {
+        const char *next = strstr(at + 1, " --");
+        const size_t length = next == NULL ? strlen(at) : (size_t)(next - at);
+        if (column > HEAD_WIDTH && column + length > WIDTH) {
+            text_push(&command->out, "\n%9s", "");
+            at += at[0] == ' ';
+            column = HEAD_WIDTH;
+            continue;
         }
-        text_push(&command->out, "\n");
+        text_push(&command->out, "%.*s", (int)length, at);
+        column += length;
+        at += length;
     }
+    text_push(&command->out, "\n");
 }
 
 static void dump_rates(struct command *command, const struct question *question, const struct verdict *verdict)
@@ -84,6 +94,9 @@ static void dump_rates(struct command *command, const struct question *question,
     if (rates.mfu_frac > 0.0) {
         text_push(out, "MFU      %.1f %% of the dense %s peak; %.1f %% with masked attention counted too\n",
                   100.0 * rates.mfu_frac, dtype_name(question->setup.dtype), 100.0 * rates.mfu_full_attention_frac);
+    } else {
+        text_push(out, "MFU      not stated: %s has no %s peak of its own\n", question->cluster.accelerators[0].name,
+                  dtype_name(question->setup.dtype));
     }
     text_push(out, "memory   %s of %s usable per device", report_bytes(arena, estimate->peak_bytes),
               report_bytes(arena, estimate->capacity_bytes));
@@ -211,7 +224,7 @@ static void dump_stages(struct command *command, const struct verdict *verdict)
 
 void report_dump_verdict(struct command *command, const struct question *question, const struct verdict *verdict)
 {
-    dump_plan(command, verdict->plan);
+    report_dump_flags(command, "plan", verdict->plan, &question->runtime);
     dump_rates(command, question, verdict);
     dump_breakdown(command, &verdict->estimate);
     dump_memory(command, &verdict->estimate, verdict->estimate.fullest_stage);

@@ -17,7 +17,7 @@ static bool scale(struct command *command, const struct cluster *from, uint32_t 
     return inner * degree <= DEVICES_MAX && cluster_build(out, command->arena, &diag);
 }
 
-/* Does any plan fit there? The search stops at the first. */
+/* Does any plan fit there? The search looks at lean plans only, stops at the first. */
 static bool fits_on(struct command *command, const struct question *question, const struct planner_options *options,
                     uint32_t degree)
 {
@@ -27,6 +27,7 @@ static bool fits_on(struct command *command, const struct question *question, co
     struct planner_result result;
     struct diag diag;
     diag_init(&diag, command->arena);
+    plan_flags_pin_lean(&first.pins, command->arena);
     first.top = 1;
     first.budget = 1;
     first.no_prune = false;
@@ -81,7 +82,7 @@ void shortage_push(struct command *command, const struct question *question, con
         const struct estimate *estimate = &result->least_over.estimate;
         json_push_key_double(out, "over_bytes", over_bytes(estimate));
         json_push_key_u64(out, "stage", estimate->fullest_stage);
-        report_push_configuration(command, result->least_over.plan, out);
+        report_push_configuration(command, &question->problem, result->least_over.plan, out);
         json_push_key(out, "memory");
         json_push_object(out);
         for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
@@ -122,10 +123,9 @@ void shortage_dump(struct command *command, const struct question *question, con
     text_push(&command->out, "Nothing fits: none of %s legal plans has room in memory.\n",
               report_count(command->arena, result->certificate.space_size));
     if (result->least_over.plan != NULL) {
-        struct text flags;
-        text_init(&flags, command->arena);
-        plan_flags_dump(result->least_over.plan, command->arena, &flags);
-        text_push(&command->out, "The one that lacks least is\n\n  %s\n\n", flags.bytes);
+        text_push(&command->out, "The one that lacks least is\n\n");
+        report_dump_flags(command, "", result->least_over.plan, &question->runtime);
+        text_push(&command->out, "\n");
         report_dump_shortage(command, &result->least_over.estimate);
     }
     dump_larger(command, question, find_degree(command, question, options));

@@ -1,0 +1,1 @@
+pln --model llama-3.1-8b

@@ -1,0 +1,1 @@
+estimate --modle llama-3.1-8b

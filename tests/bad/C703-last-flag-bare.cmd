@@ -1,0 +1,1 @@
+show model toy-4l --seq-length

@@ -1,0 +1,1 @@
+check ../../plan/examples/one-mesh.json --tp 4

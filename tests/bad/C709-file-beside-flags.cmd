@@ -1,0 +1,1 @@
+estimate ../../plan/examples/one-mesh.json --seq-length 4096

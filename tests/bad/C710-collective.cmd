@@ -1,0 +1,1 @@
+collective all-reduction --cluster dgx-a100:1

@@ -1,0 +1,1 @@
+simulate --flows @ --cluster dgx-a100:1
