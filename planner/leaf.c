@@ -219,11 +219,11 @@ bool leaf_partition(const struct search *search, struct load *load, bool memory,
     struct partition_problem problem = {
         .stages = by_chunk ? shape->stages * shape->chunks : shape->stages, .layers = search->layers,
         .least = by_chunk ? 1 : shape->chunks, .stage_s = stage_s, .fits = memory && !by_chunk ? stage_fits : NULL,
-        .state = &layout};
+        .alike = layout.alike, .state = &layout};
     problem.floor_s = total / problem.stages * ROUNDING;
     uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
     double bottleneck_s;
-    if (!partition_find(&problem, stage_counts, &bottleneck_s)) {
+    if (!partition_find(&problem, arena, stage_counts, &bottleneck_s)) {
         return false;
     }
     spread(&layout, stage_counts, layers);
@@ -337,18 +337,26 @@ bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps)
     return good;
 }
 
-double leaf_probe_s(struct search *search, const struct order_work *order, const struct leaf *leaf)
+bool leaf_probe(struct search *search, const struct order_work *order, const struct leaf *leaf)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct trial trial;
     leaf_open(search, order, leaf, &trial);
     trial.load.stream = leaf_stream(search, &leaf->form, &trial.work->shape);
-    struct estimate estimate = {.step_s = 1e300};
-    if (leaf_partition(search, &trial.load, true, NULL, trial.layers, trial.counts, &search->scratch)) {
+    struct estimate estimate;
+    const bool fits =
+        leaf_partition(search, &trial.load, true, NULL, trial.layers, trial.counts, &search->scratch);
+    if (fits) {
         search->estimator->combine(search->estimator->state, &trial.load, false, &search->scratch, &estimate);
+        if (ranking_wants_probe(search, estimate.step_s)) {
+            struct leaf probed = *leaf;
+            probed.step_s = estimate.step_s;
+            copy_layers(search, &trial, &probed);
+            ranking_push_probe(search, &probed);
+        }
     }
     arena_pop(&search->scratch, mark);
-    return estimate.step_s;
+    return fits;
 }
 
 static double resident_bytes(const struct work *work)

@@ -1,4 +1,5 @@
-/* Smallest bottleneck by raising a threshold through the finite set of stage times. */
+/* Smallest bottleneck: like layers by raising a threshold through the finite set of stage times, unlike ones by dynamic
+ * programming over the ends of prefixes. */
 #include "planner/partition.h"
 
 #include <assert.h>
@@ -25,7 +26,7 @@ static uint32_t take(const struct partition_problem *problem, uint32_t stage, ui
 }
 
 /* Every stage from the last takes as many as it can while the ones before it keep their least. Taking more never hurts
- * the rest: a shorter prefix is easier. Gives the number of layers left over; raises *next_s to the smallest threshold at
+ * the rest: a shorter prefix of like layers is easier. Gives the number of layers left over; raises *next_s to the smallest threshold at
  * which some stage could take one more. */
 static uint32_t fill(const struct partition_problem *problem, double threshold_s, uint32_t *counts, double *next_s)
 {
@@ -36,7 +37,7 @@ static uint32_t fill(const struct partition_problem *problem, double threshold_s
         const uint32_t reserved = stage * problem->least;
         const uint32_t most = end > reserved ? end - reserved : 0;
         counts[stage] = take(problem, stage, end, most, threshold_s);
-        const uint32_t more = counts[stage] == 0 ? problem->least : counts[stage] + 1;
+        const uint32_t more = counts[stage] < problem->least ? problem->least : counts[stage] + 1;
         if (more <= most && more <= end && fits(problem, stage, end - more, more)) {
             const double seconds = problem->stage_s(problem->state, stage, end - more, more);
             *next_s = *next_s < 0.0 || seconds < *next_s ? seconds : *next_s;
@@ -49,12 +50,18 @@ static uint32_t fill(const struct partition_problem *problem, double threshold_s
     return end;
 }
 
-bool partition_find(const struct partition_problem *problem, uint32_t *counts, double *bottleneck_s)
+static double slowest_s(const struct partition_problem *problem, const uint32_t *counts)
 {
-    assert(problem->stages > 0);
-    if ((uint64_t)problem->stages * problem->least > problem->layers) {
-        return false;
+    double slowest = 0.0;
+    for (uint32_t stage = 0, first = 0; stage < problem->stages; first += counts[stage++]) {
+        const double seconds = problem->stage_s(problem->state, stage, first, counts[stage]);
+        slowest = seconds > slowest ? seconds : slowest;
     }
+    return slowest;
+}
+
+static bool find_alike(const struct partition_problem *problem, uint32_t *counts)
+{
     double threshold_s = problem->floor_s, next_s = 0.0;
     while (fill(problem, threshold_s, counts, &next_s) > 0) {
         if (next_s < 0.0) {
@@ -63,11 +70,78 @@ bool partition_find(const struct partition_problem *problem, uint32_t *counts, d
         assert(next_s > threshold_s);
         threshold_s = next_s;
     }
-    double slowest = 0.0;
-    for (uint32_t stage = 0, first = 0; stage < problem->stages; first += counts[stage++]) {
-        const double seconds = problem->stage_s(problem->state, stage, first, counts[stage]);
-        slowest = seconds > slowest ? seconds : slowest;
-    }
-    *bottleneck_s = slowest;
     return true;
+}
+
+/* --- unlike layers: a shorter prefix may be harder, since what a stage holds moves -------------------------- */
+
+#define NO_WAY_S 1e300
+
+/* [stage * (layers + 1) + end]: smallest bottleneck of stages 0 .. stage over layers 0 .. end-1. */
+static double prefix_s(const struct partition_problem *problem, const double *best_s, uint32_t stage, uint32_t end)
+{
+    double least_s = NO_WAY_S;
+    for (uint32_t count = problem->least; count <= end; count++) {
+        const double own_s = problem->stage_s(problem->state, stage, end - count, count);
+        if (own_s >= least_s) {
+            break;              /* more layers take longer still */
+        }
+        const double before_s = stage > 0       ? best_s[(stage - 1) * (problem->layers + 1) + end - count]
+                                : count == end ? 0.0
+                                                : NO_WAY_S;
+        const double both_s = own_s > before_s ? own_s : before_s;
+        if (both_s < least_s && fits(problem, stage, end - count, count)) {
+            least_s = both_s;
+        }
+    }
+    return least_s;
+}
+
+/* From the last stage, as many layers as leave a prefix within the bottleneck. */
+static void take_back(const struct partition_problem *problem, const double *best_s, double bottleneck_s,
+                      uint32_t *counts)
+{
+    uint32_t end = problem->layers;
+    for (uint32_t left = problem->stages; left > 0; left--) {
+        const uint32_t stage = left - 1;
+        uint32_t count = end;
+        while (problem->stage_s(problem->state, stage, end - count, count) > bottleneck_s ||
+               (stage > 0 ? best_s[(stage - 1) * (problem->layers + 1) + end - count] > bottleneck_s
+                          : count != end) ||
+               !fits(problem, stage, end - count, count)) {
+            assert(count > problem->least);
+            count--;
+        }
+        counts[stage] = count;
+        end -= count;
+    }
+}
+
+static bool find_unlike(const struct partition_problem *problem, struct arena *arena, uint32_t *counts)
+{
+    const struct arena_mark mark = arena_find_mark(arena);
+    double *best_s = ARENA_PUSH(arena, double, (size_t)problem->stages * (problem->layers + 1));
+    for (uint32_t stage = 0; stage < problem->stages; stage++) {
+        for (uint32_t end = 0; end <= problem->layers; end++) {
+            best_s[stage * (problem->layers + 1) + end] = prefix_s(problem, best_s, stage, end);
+        }
+    }
+    const double bottleneck_s = best_s[problem->stages * (problem->layers + 1) - 1];
+    if (bottleneck_s < NO_WAY_S) {
+        take_back(problem, best_s, bottleneck_s, counts);
+    }
+    arena_pop(arena, mark);
+    return bottleneck_s < NO_WAY_S;
+}
+
+bool partition_find(const struct partition_problem *problem, struct arena *arena, uint32_t *counts,
+                    double *bottleneck_s)
+{
+    assert(problem->stages > 0);
+    if ((uint64_t)problem->stages * problem->least > problem->layers) {
+        return false;
+    }
+    const bool found = problem->alike ? find_alike(problem, counts) : find_unlike(problem, arena, counts);
+    *bottleneck_s = found ? slowest_s(problem, counts) : 0.0;
+    return found;
 }

@@ -5,13 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 /* A chain of `layers` goes to `stages` stages in order, at least `least` layers each. For a step of m micro-batches the
- * objective is sum(t) + (m - 1) max(t); the sum does not depend on the partition when every layer costs the same
- * wherever it is, so the smallest bottleneck is the optimum. stage_s and fits must not decrease / not become true as
+ * objective is sum(t) + (m - 1) max(t). Where the sum is the same for all partitions the smallest bottleneck is the
+ * optimum: when a layer costs the same on every stage and wherever in its stage it sits. It is not where the first layers
+ * of each chunk are recomputed and some chunk may have fewer than those: there the bottleneck alone is minimised, and the
+ * objective is above its optimum by what the sums differ at most. stage_s must not decrease, fits must not become true as
  * layers are added to a stage. */
 struct partition_problem {
     uint32_t stages, layers, least;
     double floor_s;             /* no partition has a smaller bottleneck (0 will do, only slower) */
+    bool alike;                 /* stage_s and fits do not look at `first` */
     /* Seconds of layers first .. first+count-1 on a stage, its fixed extras included. */
     double (*stage_s)(void *state, uint32_t stage, uint32_t first, uint32_t count);
     bool (*fits)(void *state, uint32_t stage, uint32_t first, uint32_t count);   /* NULL: always */
@@ -19,7 +24,8 @@ struct partition_problem {
 };
 
 /* Smallest bottleneck; among those partitions the one that fills stages from the last. counts: per stage. False when no
- * partition fits. */
-bool partition_find(const struct partition_problem *problem, uint32_t *counts, double *bottleneck_s);
+ * partition fits. The arena is scratch. */
+bool partition_find(const struct partition_problem *problem, struct arena *arena, uint32_t *counts,
+                    double *bottleneck_s);
 
 #endif

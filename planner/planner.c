@@ -237,15 +237,15 @@ static void probe_form(struct search *search, const struct order_work *order, st
 {
     const uint32_t count = leaf->alternatives->count;
     uint32_t step = 1;
-    for (uint32_t i = 0; i < count; i += step) {
+    const uint64_t first = leaf->index;
+    bool fits = false;
+    for (uint32_t i = 0; i < count && !fits; i += step) {
         leaf->alternative = i;
+        leaf->index = first + i;
         step = i < 8 ? 1 : (count + 15) / 16;
-        const double step_s = leaf_probe_s(search, order, leaf);
-        if (step_s < 1e300) {
-            ranking_push_probe(search, step_s);
-            return;
-        }
+        fits = leaf_probe(search, order, leaf);
     }
+    leaf->index = first;
 }
 
 /* Weights and their states must fit whatever policies are used; the shape with most chunks has the fewest alternatives,
@@ -277,6 +277,7 @@ static void probe_node(struct search *search, struct mesh_node *node)
         if (is_probed(forms, i) && form_passes(search, &order, &leaf.form)) {
             probe_form(search, &order, &leaf);
         }
+        leaf.index += leaf.alternatives->count;
     }
     arena_pop(&search->scratch, mark);
     leaf_trim_streams(search);
@@ -334,17 +335,18 @@ static void search_nodes(struct search *search)
     }
     for (uint32_t i = 0; i < nodes->count; i++) {
         const struct mesh_node *node = &nodes->items[i];
-        if (search->stopped) {
-            certificate->lower_bound_s = nodes->items[i - 1].bound_s;     /* it may be unfinished */
-            return;
-        }
         if (cuts(search, node->bound_s)) {
             certificate->pruned[BOUND_NODE] += node->leaf_count * node->order_count;
             continue;
         }
         search_node(search, node);
+        if (search->stopped) {
+            certificate->lower_bound_s = node->bound_s;     /* it may be unfinished; those behind it are not below */
+            ranking_add_probes(search);
+            return;
+        }
     }
-    certificate->complete = !search->stopped;
+    certificate->complete = true;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------ */
@@ -359,7 +361,7 @@ static void open_search(struct search *search, const struct problem *problem, co
     search->arena = arena;
     search->layers = plan_count_layers(problem->model);
     search->best = ARENA_PUSH(arena, struct leaf, options->top + 1);
-    search->probes = ARENA_PUSH(arena, double, options->top + 1);
+    search->probes = ARENA_PUSH(arena, struct leaf, options->top + 1);
     arena_init(&search->scratch);
     arena_init(&search->stream_arena);
 }
@@ -425,8 +427,25 @@ static void fill_result(struct search *search, struct planner_result *out)
         certificate->gap_frac = (best - certificate->lower_bound_s) / best;
     } else if (search->least_over.layers != NULL) {
         fill_ranked(search, &search->least_over, &out->least_over);
+        out->least_over_bytes = search->least_over_bytes;
     }
     out->certificate = *certificate;
+}
+
+static void refuse_empty(const struct search *search, struct diag *diag)
+{
+    const struct problem *problem = search->problem;
+    const struct space_faults *faults = &search->faults;
+    diag_push(diag, DIAG_P460, (struct diag_place){0},
+              "`shardplan check` with the same flags and all degrees given names the broken rules",
+              "no plan of model '%s' on %u devices is legal with the given flags: global batch %llu, sequence %llu; of "
+              "%llu meshes %llu break a rule of dimensions or of runtime '%s', %llu do not divide what they cut, %llu "
+              "do not divide the batch, %llu run no schedule with the given policies",
+              problem->model->name, problem->cluster->device_count,
+              (unsigned long long)problem->setup->global_batch, (unsigned long long)problem->setup->seq_length,
+              (unsigned long long)faults->meshes, (unsigned long long)faults->mesh, problem->setup->runtime->name,
+              (unsigned long long)faults->axes, (unsigned long long)faults->batch,
+              (unsigned long long)faults->shapes);
 }
 
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
@@ -442,11 +461,7 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
         search_nodes(&search);
         fill_result(&search, out);
     } else {
-        diag_push(diag, DIAG_P460, (struct diag_place){0},
-                  "`shardplan check` with the same flags and all degrees given names the broken rules",
-                  "no plan of model '%s' on %u devices is legal with the given flags: global batch %llu, sequence %llu",
-                  problem->model->name, problem->cluster->device_count,
-                  (unsigned long long)problem->setup->global_batch, (unsigned long long)problem->setup->seq_length);
+        refuse_empty(&search, diag);
     }
     close_search(&search);
     return any;

@@ -62,10 +62,12 @@ struct planner_result {
     struct ranked_plan *plans;      /* fastest first, all fit */
     uint32_t count;                 /* 0: no plan of the space fits in memory */
     struct ranked_plan least_over;  /* count 0 and the space not empty: the plan whose fullest stage lacks least */
+    double least_over_bytes;        /* how much it lacks there; every plan of the space lacks at least that */
     struct certificate certificate;
 };
 
-/* False only on a fault of the question (an empty space: why, code P46x); "nothing fits" is an ordinary result. */
+/* False only on a fault of the question (an empty space: how many meshes broke what, code P46x); "nothing fits" is an
+ * ordinary result. */
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena, struct planner_result *out,
                     struct diag *diag);

@@ -67,6 +67,11 @@ struct leaf {
     uint32_t *layers;
 };
 
+/* Meshes tried, and what was wrong with those that came to nothing. */
+struct space_faults {
+    uint64_t meshes, mesh, axes, batch, shapes;
+};
+
 #define TABLE_BUCKETS 4096
 
 struct search {
@@ -85,12 +90,13 @@ struct search {
     struct stream_entry *streams[TABLE_BUCKETS];
     struct leaf *best;              /* fastest first, options->top of them at most */
     uint32_t best_count;
-    double *probes;                 /* step times of distinct leaves tried beforehand, ascending, options->top of them */
+    struct leaf *probes;            /* distinct leaves tried beforehand, fastest first, options->top of them */
     uint32_t probe_count;
     struct leaf least_over;         /* layers NULL: none yet */
     double least_over_bytes;
     struct certificate certificate;
     uint32_t layers;                /* of the model's middle */
+    struct space_faults faults;
     bool stopped;                   /* out of budget */
 };
 
@@ -155,8 +161,8 @@ void leaf_open(struct search *search, const struct order_work *order, const stru
 bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps);
 /* caps NULL: as if memory were no limit. */
 void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf, const uint32_t *caps);
-/* Step time of the leaf without any account of it: what may be pruned before the search proper; 1e300: does not fit. */
-double leaf_probe_s(struct search *search, const struct order_work *order, const struct leaf *leaf);
+/* Judges the leaf without any account of it, so that much may be pruned before the search proper. False: does not fit. */
+bool leaf_probe(struct search *search, const struct order_work *order, const struct leaf *leaf);
 /* Least bytes that weights and their states take per stage on average under any of the alternatives. */
 double leaf_resident_bytes(struct search *search, const struct order_work *order, const struct leaf *leaf);
 #define STREAM_ARENA_BYTES (48u << 20)
@@ -171,7 +177,11 @@ const struct stream *leaf_stream(struct search *search, const struct form *form,
 /* Step time that a new leaf must beat: that of the last place, known from judged or from probed leaves; 1e300 while
  * there is room. */
 double ranking_threshold_s(const struct search *search);
-void ranking_push_probe(struct search *search, double step_s);
+/* Does that time earn a place among the probes? */
+bool ranking_wants_probe(const struct search *search, double step_s);
+void ranking_push_probe(struct search *search, const struct leaf *leaf);
+/* A search that had to stop shows its probes too. */
+void ranking_add_probes(struct search *search);
 void ranking_push(struct search *search, const struct leaf *leaf);
 
 #endif

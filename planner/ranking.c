@@ -9,24 +9,8 @@ double ranking_threshold_s(const struct search *search)
 {
     const uint32_t top = search->options->top;
     const double judged_s = search->best_count < top ? NOTHING_YET_S : search->best[top - 1].step_s;
-    const double probed_s = search->probe_count < top ? NOTHING_YET_S : search->probes[top - 1];
+    const double probed_s = search->probe_count < top ? NOTHING_YET_S : search->probes[top - 1].step_s;
     return judged_s < probed_s ? judged_s : probed_s;
-}
-
-void ranking_push_probe(struct search *search, double step_s)
-{
-    const uint32_t top = search->options->top;
-    uint32_t place = search->probe_count;
-    while (place > 0 && step_s < search->probes[place - 1]) {
-        place--;
-    }
-    if (place >= top) {
-        return;
-    }
-    const uint32_t kept = search->probe_count < top ? search->probe_count : top - 1;
-    memmove(&search->probes[place + 1], &search->probes[place], (kept - place) * sizeof *search->probes);
-    search->probes[place] = step_s;
-    search->probe_count = kept + 1;
 }
 
 /* Equal times: the one that the enumeration names first, so that the order of visits does not matter. */
@@ -41,18 +25,55 @@ static bool is_better(const struct leaf *a, const struct leaf *b)
     return a->order != b->order ? a->order < b->order : a->index < b->index;
 }
 
-void ranking_push(struct search *search, const struct leaf *leaf)
+/* Into `list` of `count` leaves, at most options->top. */
+static void insert(const struct search *search, const struct leaf *leaf, struct leaf *list, uint32_t *count)
 {
-    uint32_t place = search->best_count;
-    while (place > 0 && is_better(leaf, &search->best[place - 1])) {
+    const uint32_t top = search->options->top;
+    uint32_t place = *count;
+    while (place > 0 && is_better(leaf, &list[place - 1])) {
         place--;
     }
-    if (place >= search->options->top) {
+    if (place >= top) {
         return;
     }
-    const uint32_t kept =
-        search->best_count < search->options->top ? search->best_count : search->options->top - 1;
-    memmove(&search->best[place + 1], &search->best[place], (kept - place) * sizeof *leaf);
-    search->best[place] = *leaf;
-    search->best_count = kept + 1;
+    const uint32_t kept = *count < top ? *count : top - 1;
+    memmove(&list[place + 1], &list[place], (kept - place) * sizeof *leaf);
+    list[place] = *leaf;
+    *count = kept + 1;
+}
+
+bool ranking_wants_probe(const struct search *search, double step_s)
+{
+    const uint32_t top = search->options->top;
+    return search->probe_count < top || step_s < search->probes[top - 1].step_s;
+}
+
+void ranking_push_probe(struct search *search, const struct leaf *leaf)
+{
+    insert(search, leaf, search->probes, &search->probe_count);
+}
+
+static bool is_ranked(const struct search *search, const struct leaf *leaf)
+{
+    for (uint32_t i = 0; i < search->best_count; i++) {
+        const struct leaf *best = &search->best[i];
+        if (best->node == leaf->node && best->order == leaf->order && best->index == leaf->index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ranking_add_probes(struct search *search)
+{
+    for (uint32_t i = 0; i < search->probe_count; i++) {
+        if (!is_ranked(search, &search->probes[i])) {
+            ranking_push(search, &search->probes[i]);
+        }
+    }
+}
+
+void ranking_push(struct search *search, const struct leaf *leaf)
+{
+    insert(search, leaf, search->best, &search->best_count);
 }

@@ -113,6 +113,14 @@ static bool is_host(const struct mesh_node *node, const char *name)
     return false;
 }
 
+/* In a ring the neighbours of a dim that crosses it are as many steps apart as its stride says. */
+static uint64_t ring_stride(const struct cluster *cluster, uint32_t level, uint64_t stride, uint32_t degree)
+{
+    const uint64_t inner = level == 0 ? 1 : cluster_count_domain(cluster, level - 1);
+    const bool crosses = stride < cluster_count_domain(cluster, level) && stride * degree > inner;
+    return cluster->levels[level].kind == LEVEL_RING && crosses ? stride : 0;
+}
+
 /* Which levels every dim crosses; in what order the hosts of a fold come, since it takes the innermost ranks. */
 static unsigned long long order_key(const struct search *search, const struct mesh_node *node, uint32_t order)
 {
@@ -133,7 +141,9 @@ static unsigned long long order_key(const struct search *search, const struct me
     for (uint32_t dim = 0; dim < dim_table_count; dim++) {
         for (uint32_t level = 0; level < cluster->level_count; level++) {
             if (dim_table[dim]->kind == DIM_FACTOR && node->degrees[dim] > 1) {
+                const uint64_t steps = ring_stride(cluster, level, strides[dim], node->degrees[dim]);
                 key = crossing(key, dim, strides[dim], node->degrees[dim], cluster_count_domain(cluster, level));
+                key = text_digest(key, &steps, sizeof steps);
             }
         }
     }
@@ -165,11 +175,12 @@ static bool is_among(const unsigned long long *keys, uint32_t count, unsigned lo
 uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out)
 {
     uint32_t dims[DIM_MAX];
-    const uint32_t all = search->options->pins.order_pinned ? 1 : factorial(count_splittable(node, dims));
+    const uint32_t all = factorial(count_splittable(node, dims));
+    const uint32_t most = search->options->pins.order_pinned ? 1 : all;     /* the first that is legal */
     assert(all <= SPACE_ORDER_MAX);
     unsigned long long keys[SPACE_ORDER_MAX];
     uint32_t count = 0;
-    for (uint32_t order = 0; order < all; order++) {
+    for (uint32_t order = 0; order < all && count < most; order++) {
         const unsigned long long key = order_key(search, node, order);
         if (!is_among(keys, count, key) && mesh_is_legal(search, node, order)) {
             keys[count] = key;
@@ -221,8 +232,10 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
 {
     uint32_t orders[SPACE_ORDER_MAX];
     node->micro_batch = 1;
+    search->faults.meshes++;
     node->order_count = space_orders(search, node, orders);
     if (node->order_count == 0) {
+        search->faults.mesh++;
         return;
     }
     node->first_order = orders[0];
@@ -233,11 +246,14 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
     arena_pop(&search->scratch, mark);
     const uint64_t batch = search->problem->setup->global_batch;
     if (!legal || batch % replicas != 0) {
+        search->faults.axes += legal ? 0 : 1;
+        search->faults.batch += legal ? 1 : 0;
         return;
     }
     node->replicas = replicas;
     const uint64_t share = batch / replicas;
     const uint32_t pinned = search->options->pins.micro_batch;
+    const uint32_t nodes = search->nodes.count;
     for (uint32_t i = 0; i < search->batch_divisor_count; i++) {
         const uint64_t micro_batch = search->batch_divisors[i];
         if (micro_batch <= UINT32_MAX && share % micro_batch == 0 && (pinned == 0 || pinned == micro_batch)) {
@@ -245,6 +261,7 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
             close_node(search, node);
         }
     }
+    search->faults.shapes += search->nodes.count == nodes ? 1 : 0;
 }
 
 static uint32_t host_product(const struct mesh_node *node, const struct dim *fold)

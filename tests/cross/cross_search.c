@@ -8,7 +8,7 @@
 
 #define PROBLEMS 1000
 #define TOP 4
-#define PLANS_MAX 800 /* larger spaces are left out: they are no stronger a proof */
+#define PLANS_MAX 400 /* larger spaces are left out: they are no stronger a proof */
 
 static const char *const model_names[] = {"toy-4l", "toy-gpt-4l", "toy-gqa-8l", "toy-moe-4l",
                                           "toy-mixed-6l"};
@@ -483,7 +483,6 @@ static bool try_problem(uint32_t index)
     }
     throw_memory();
     struct planner_result pruned, whole;
-    tallies.asked++;
     const bool any = search_with(false, 0, &pruned);
     ck_assert_msg(any == (space.plans > 0), "%s: %llu plans visited", describe(index),
                   (unsigned long long)space.plans);
@@ -491,6 +490,7 @@ static bool try_problem(uint32_t index)
         tallies.empty++;
         return true;
     }
+    tallies.asked++;
     ck_assert(search_with(true, 0, &whole));
     expect_whole(&pruned.certificate);
     expect_whole(&whole.certificate);
@@ -515,10 +515,10 @@ START_TEST(search_finds_what_visiting_everything_finds)
         arena_release(&judged);
         arena_release(&arena);
     }
-    fprintf(stderr, "%u problems: %u spaces empty, nothing fits in %u, plans found in %u\n",
+    fprintf(stderr, "%u problems: nothing fits in %u, plans found in %u; %u more spaces are empty\n",
             tallies.asked, tallies.empty, tallies.unfit, tallies.found);
     ck_assert_uint_gt(tallies.found, PROBLEMS / 3);
-    ck_assert_uint_gt(tallies.unfit, PROBLEMS / 50);
+    ck_assert_uint_gt(tallies.unfit, PROBLEMS / 20);
     arena_release(&fixed);
 }
 END_TEST
