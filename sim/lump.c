@@ -23,7 +23,27 @@ struct lump_book {
     struct arena *arena;
     struct survey *surveys[BUCKETS];
     struct found *lists[BUCKETS];
+    double *port_Bps; /* graphs: [device] sum of its links; else NULL */
 };
+
+/* A link that is shared by both directions counts for each: alone it can be all of either. */
+static double *sum_links(const struct cluster *cluster, struct arena *arena)
+{
+    if (cluster->level_count > 0) {
+        return NULL;
+    }
+    double *sums_Bps = ARENA_PUSH(arena, double, cluster->device_count);
+    for (uint32_t i = 0; i < cluster->link_count; i++) {
+        const struct link *link = &cluster->links[i];
+        if (link->from < cluster->device_count) {
+            sums_Bps[link->from] += link->bandwidth_Bps;
+        }
+        if (link->to < cluster->device_count) {
+            sums_Bps[link->to] += link->bandwidth_Bps;
+        }
+    }
+    return sums_Bps;
+}
 
 struct lump_book *lump_book_init(const struct cluster *cluster, const struct prices *prices,
                                  struct arena *arena)
@@ -32,6 +52,7 @@ struct lump_book *lump_book_init(const struct cluster *cluster, const struct pri
     book->cluster = cluster;
     book->prices = prices;
     book->arena = arena;
+    book->port_Bps = sum_links(cluster, arena);
     return book;
 }
 
@@ -51,7 +72,8 @@ static const struct survey *find_survey(struct lump_book *book, enum collective_
         }
     }
     struct survey *survey = ARENA_PUSH(book->arena, struct survey, 1);
-    const struct lump_look_request request = {book->cluster, book->prices, kind, group};
+    const struct lump_look_request request = {book->cluster, book->prices, kind, group,
+                                              book->port_Bps};
     lump_look(&request, member, shape, book->arena, survey);
     survey->next = *bucket;
     survey->key = key;
@@ -72,15 +94,12 @@ static struct lump price_sort(const struct lump_book *book, const struct sort *s
     const bool has_own_terms = sort->in_network && link->in_network_rate_frac > 0.0;
     const double reached_frac =
         has_own_terms ? link->in_network_rate_frac : link->protocols[own].rate_frac;
-    const struct cluster *cluster = book->cluster;
     return (struct lump){.level = sort->level,
                          .latency_s = price.latency_s,
                          .bytes = bytes * sort->bytes_frac * sort->messages,
                          .cap_Bps = price.rate_Bps * sort->messages,
                          .weight = 1.0 / reached_frac,
-                         .port_Bps = cluster->level_count == 0
-                                         ? sort->alone_Bps
-                                         : cluster->levels[sort->level].bandwidth_Bps};
+                         .port_Bps = sort->port_Bps};
 }
 
 static double lump_s(const struct lump *lump)
@@ -144,7 +163,9 @@ struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t
     const struct sort sort = {.level = path.level,
                               .link = prices_find_link(book->prices, path.link),
                               .latency_s = path.latency_s,
-                              .alone_Bps = path.bandwidth_Bps,
+                              .port_Bps = book->port_Bps == NULL
+                                              ? book->cluster->levels[path.level].bandwidth_Bps
+                                              : book->port_Bps[from],
                               .shared_Bps = path.bandwidth_Bps,
                               .bytes_frac = 1.0,
                               .messages = 1.0};

@@ -19,7 +19,7 @@ struct lump {
     double bytes;    /* of all messages that a rank sends at once */
     double cap_Bps;  /* their rate alone; finite, above 0 */
     double weight;   /* bytes of the ports' capacity per byte */
-    double port_Bps; /* capacity of the ports that it goes through, one direction */
+    double port_Bps; /* what the sender can send in all, at that level */
 };
 
 struct lump_list {

@@ -10,7 +10,8 @@ struct sort {
     uint32_t level;
     const struct link_kind *link;
     double latency_s;
-    double alone_Bps, shared_Bps;   /* of the way; shared with the round's other messages */
+    double shared_Bps;              /* of the way, shared with the round's other messages */
+    double port_Bps;                /* what the sender can send in all, there */
     double bytes_frac;
     double messages;                /* such at once on the ports of the busiest rank */
     bool in_network;
@@ -38,6 +39,7 @@ struct lump_look_request {
     const struct prices *prices;
     enum collective_kind kind;
     const struct rank_group *group;
+    const double *port_Bps;         /* graphs: [device] sum of its links; else NULL */
 };
 
 /* The member takes the shape. Fills stretches, base, protocols, whether its rounds can be added

@@ -146,7 +146,7 @@ static void see(struct look *look, uint32_t rank, const struct collective_step *
 static bool same_sort(const struct sort *a, const struct sort *b)
 {
     return a->level == b->level && a->link == b->link && a->latency_s == b->latency_s &&
-           a->alone_Bps == b->alone_Bps && a->shared_Bps == b->shared_Bps &&
+           a->port_Bps == b->port_Bps && a->shared_Bps == b->shared_Bps &&
            a->bytes_frac == b->bytes_frac && a->messages == b->messages &&
            a->in_network == b->in_network;
 }
@@ -176,7 +176,7 @@ static struct sort sort_of(const struct look *look, const struct seen *seen)
     const uint32_t ranks = look->request->group->ranks;
     const uint32_t parts = look->request->kind == COLLECTIVE_ALL_TO_ALL ? ranks : look->chunk_count;
     const bool has_one_port =
-        cluster->level_count == 0 || cluster->levels[seen->level].kind == LEVEL_SWITCH;
+        cluster->level_count > 0 && cluster->levels[seen->level].kind == LEVEL_SWITCH;
     double shared_Bps = seen->bandwidth_Bps;
     for (uint32_t i = seen->first_hop; i < seen->first_hop + seen->hop_count; i++) {
         const double share_Bps =
@@ -188,8 +188,10 @@ static struct sort sort_of(const struct look *look, const struct seen *seen)
     return (struct sort){.level = seen->level,
                          .link = seen->link,
                          .latency_s = seen->in_network ? 2.0 * seen->latency_s : seen->latency_s,
-                         .alone_Bps = seen->bandwidth_Bps,
                          .shared_Bps = shared_Bps,
+                         .port_Bps = cluster->level_count == 0
+                                         ? look->request->port_Bps[look->devices[seen->rank]]
+                                         : cluster->levels[seen->level].bandwidth_Bps,
                          .bytes_frac = (double)seen->chunk_count / (double)parts * times,
                          .messages = seen->in_network ? 1.0
                                      : has_one_port   ? seen->bandwidth_Bps / shared_Bps
