@@ -165,5 +165,25 @@ START_TEST(digests_see_the_runtime)
 }
 END_TEST
 
+/* Without orders of the runtime's own, a dim stands where it says itself. */
+START_TEST(default_places_are_the_runtimes)
+{
+    static const char *const order[] = {"tp", "cp", "dp", "pp"};
+    struct runtime runtime = {.order_count = 0};
+    arena_init(&arena);
+    diag_init(&diag, &arena);
+    ck_assert_uint_eq(runtime_find_place(&runtime, "tp", 7), 7);
+    ck_assert(runtime_read("megatron", (struct diag_place){0}, &arena, &runtime, &diag));
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(runtime_find_place(&runtime, order[i], 9), i);
+    ck_assert_uint_eq(runtime_find_place(&runtime, "ep", 9), 9);
+    const unsigned long long digest = runtime_digest(&runtime);
+    runtime.orders[1].equal[0] = "dp";
+    ck_assert_uint_ne(runtime_digest(&runtime), digest);
+    arena_release(&arena);
+}
+END_TEST
+
 TAP_MAIN("setup", absent_keys_have_a_meaning, all_keys_round_trip, faults_are_told,
-         optimizers_cost_what_is_published, every_runtime_file_is_read, digests_see_the_runtime)
+         optimizers_cost_what_is_published, every_runtime_file_is_read, digests_see_the_runtime,
+         default_places_are_the_runtimes)
