@@ -4,7 +4,8 @@
 
 extern const struct command_kind command_check;
 
-static bool read_file(struct command *command, const char *path, struct question *question, struct plan **out)
+static bool read_file(struct command *command, const char *path, struct question *question,
+                      struct plan **out)
 {
     struct plan_file file;
     if (plan_flags_any(command)) {
@@ -29,7 +30,8 @@ static bool read_plan(struct command *command, struct question *question, struct
         return command_text(command, "--plan", &path) && read_file(command, path, question, out);
     }
     *out = ARENA_PUSH(command->arena, struct plan, 1);
-    return problem_flags_read(command, question) && plan_flags_read(command, &question->problem, *out);
+    return problem_flags_read(command, question) &&
+           plan_flags_read(command, &question->problem, *out);
 }
 
 static void push_faults(const struct diag *diag, const char *key, struct json_writer *out)
@@ -49,8 +51,8 @@ static void push_faults(const struct diag *diag, const char *key, struct json_wr
     json_pop_array(out);
 }
 
-static void dump_json(struct command *command, const struct problem *problem, const struct diag *broken,
-                      const struct diag *uncosted)
+static void dump_json(struct command *command, const struct problem *problem,
+                      const struct diag *broken, const struct diag *uncosted)
 {
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
@@ -64,16 +66,17 @@ static void dump_json(struct command *command, const struct problem *problem, co
     text_push(&command->out, "\n");
 }
 
-static void dump_people(struct command *command, const struct question *question, const struct diag *broken,
-                        const struct diag *uncosted)
+static void dump_people(struct command *command, const struct question *question,
+                        const struct diag *broken, const struct diag *uncosted)
 {
     struct text *out = &command->out;
     if (broken->count > 0) {
-        text_push(out, "Not legal: %u rule%s broken.\n", broken->count, broken->count == 1 ? " is" : "s are");
+        text_push(out, "Not legal: %u rule%s broken.\n", broken->count,
+                  broken->count == 1 ? " is" : "s are");
         return;
     }
-    text_push(out, "Legal for %s on %s with runtime %s.\n", question->model.name, question->cluster.name,
-              question->runtime.name);
+    text_push(out, "Legal for %s on %s with runtime %s.\n", question->model.name,
+              question->cluster.name, question->runtime.name);
     for (uint32_t i = 0; i < uncosted->kept; i++) {
         text_push(out, "%s  %s\n", i == 0 ? "But its time and memory cannot be told yet:\n" : "",
                   uncosted->entries[i].message);
@@ -102,7 +105,10 @@ static int run(struct command *command)
 }
 
 static const struct flag file_flags[] = {
-    {.name = "--plan", .kind = FLAG_TEXT, .value = "FILE", .help = "a saved plan, instead of all the flags below"},
+    {.name = "--plan",
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "a saved plan, instead of all the flags below"},
     {.name = NULL},
 };
 
@@ -115,13 +121,17 @@ static const struct flag_group groups[] = {
 
 const struct command_kind command_check = {
     .name = "check",
-    .usage = "shardplan check (PLAN | --model M --cluster C --global-batch-size N --seq-length N [...])",
+    .usage =
+        "shardplan check (PLAN | --model M --cluster C --global-batch-size N --seq-length N [...])",
     .summary = "is a configuration legal, and if not, which rules does it break",
-    .lesson = "Says whether a model, a cluster and a runtime accept a configuration: divisibility, products of\n"
-              "degrees, shapes that schedules run, what the runtime refuses. Nothing is computed or searched.\n"
-              "Exit status 1 when a rule is broken; each is named with what would be right.\n\n"
-              "  shardplan check --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 \\\n"
-              "      --seq-length 8192 --tp 16 --pp 4 --runtime megatron\n",
+    .lesson =
+        "Says whether a model, a cluster and a runtime accept a configuration: divisibility, "
+        "products of\n"
+        "degrees, shapes that schedules run, what the runtime refuses. Nothing is computed or "
+        "searched.\n"
+        "Exit status 1 when a rule is broken; each is named with what would be right.\n\n"
+        "  shardplan check --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 \\\n"
+        "      --seq-length 8192 --tp 16 --pp 4 --runtime megatron\n",
     .groups = groups,
     .positional_min = 0,
     .positional_max = 1,

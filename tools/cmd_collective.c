@@ -22,7 +22,7 @@ struct answer {
     struct prices prices;
     enum collective_kind kind;
     struct rank_group group;
-    const struct collective *member;    /* NULL: the cheapest */
+    const struct collective *member; /* NULL: the cheapest */
     double sizes[SIZES_MAX];
     uint32_t size_count;
     struct collective_row *rows;
@@ -40,9 +40,10 @@ static bool read_kind(struct command *command, enum collective_kind *out)
         }
     }
     const char *near = text_find_nearest(word, names, COLLECTIVE_KIND_COUNT);
-    return diag_push(command->diag, DIAG_C710, (struct diag_place){0},
-                     near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near),
-                     "'%s' is no collective: all-reduce, all-gather, reduce-scatter, all-to-all, send", word);
+    return diag_push(
+        command->diag, DIAG_C710, (struct diag_place){0},
+        near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near),
+        "'%s' is no collective: all-reduce, all-gather, reduce-scatter, all-to-all, send", word);
 }
 
 static bool read_size(struct command *command, const char *word, double *out)
@@ -52,7 +53,8 @@ static bool read_size(struct command *command, const char *word, double *out)
     if ((plain || unit_read(word, UNIT_BYTES, out)) && *out >= 1.0 && *out <= 1e15) {
         return true;
     }
-    return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, "write 1048576 or 1MiB, with commas between sizes",
+    return diag_push(command->diag, DIAG_C704, (struct diag_place){0},
+                     "write 1048576 or 1MiB, with commas between sizes",
                      "--bytes has '%s': a size is from 1 to 1e15 bytes", word);
 }
 
@@ -66,10 +68,12 @@ static bool read_sizes(struct command *command, struct answer *out)
     for (const char *at = text; at != NULL;) {
         const size_t length = strcspn(at, ",");
         if (out->size_count == SIZES_MAX) {
-            return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL, "--bytes has more than %u sizes",
-                             SIZES_MAX);
+            return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL,
+                             "--bytes has more than %u sizes", SIZES_MAX);
         }
-        good = read_size(command, text_build_copy(command->arena, at, length), &out->sizes[out->size_count++]) && good;
+        good = read_size(command, text_build_copy(command->arena, at, length),
+                         &out->sizes[out->size_count++]) &&
+               good;
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     return good;
@@ -92,17 +96,18 @@ static bool read_algorithm(struct command *command, const struct collective **ou
                      "--algorithm is '%s': there is no such algorithm", name);
 }
 
-static bool read_ranks(struct command *command, const struct cluster *cluster, enum collective_kind kind,
-                       struct rank_group *out)
+static bool read_ranks(struct command *command, const struct cluster *cluster,
+                       enum collective_kind kind, struct rank_group *out)
 {
     uint64_t ranks = kind == COLLECTIVE_SEND ? 2 : cluster->device_count;
     if (command_has(command, "--ranks") && !command_count(command, "--ranks", &ranks)) {
         return false;
     }
     if (ranks > cluster->device_count || (kind == COLLECTIVE_SEND && ranks != 2)) {
-        return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL,
-                         "--ranks is %llu: %s, and a send has 2 ranks", (unsigned long long)ranks,
-                         text_build(command->arena, "the cluster has %u devices", cluster->device_count));
+        return diag_push(
+            command->diag, DIAG_C704, (struct diag_place){0}, NULL,
+            "--ranks is %llu: %s, and a send has 2 ranks", (unsigned long long)ranks,
+            text_build(command->arena, "the cluster has %u devices", cluster->device_count));
     }
     *out = (struct rank_group){.ranks = (uint32_t)ranks, .step_count = ranks > 1 ? 1 : 0};
     out->steps[0].stride = 1;
@@ -115,21 +120,24 @@ static bool read_question(struct command *command, struct answer *out)
     const char *runtime;
     return read_kind(command, &out->kind) && problem_flags_read_cluster(command, &out->cluster) &&
            command_text(command, "--runtime", &runtime) &&
-           runtime_read(runtime, (struct diag_place){0}, command->arena, &out->runtime, command->diag) &&
+           runtime_read(runtime, (struct diag_place){0}, command->arena, &out->runtime,
+                        command->diag) &&
            prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag) &&
-           read_ranks(command, &out->cluster, out->kind, &out->group) && read_algorithm(command, &out->member) &&
-           read_sizes(command, out);
+           read_ranks(command, &out->cluster, out->kind, &out->group) &&
+           read_algorithm(command, &out->member) && read_sizes(command, out);
 }
 
 /* As nccl-tests: what each rank's link carries, whatever the algorithm. */
 static double busbw_factor(enum collective_kind kind, uint32_t ranks)
 {
     const double others_frac = (double)(ranks - 1) / ranks;
-    return kind == COLLECTIVE_SEND ? 1.0 : kind == COLLECTIVE_ALL_REDUCE ? 2.0 * others_frac : others_frac;
+    return kind == COLLECTIVE_SEND         ? 1.0
+           : kind == COLLECTIVE_ALL_REDUCE ? 2.0 * others_frac
+                                           : others_frac;
 }
 
-static bool judge(struct command *command, const struct answer *answer, struct collective_book *book,
-                  struct collective_row *row)
+static bool judge(struct command *command, const struct answer *answer,
+                  struct collective_book *book, struct collective_row *row)
 {
     const struct collective_request request = {.cluster = &answer->cluster,
                                                .prices = &answer->prices,
@@ -139,10 +147,11 @@ static bool judge(struct command *command, const struct answer *answer, struct c
                                                .member = answer->member};
     const struct collective_choice choice = collective_cost_find(book, &request);
     if (choice.member == NULL && answer->group.ranks > 1) {
-        return diag_push(command->diag, DIAG_C721, (struct diag_place){0}, "--algorithm auto picks one that can",
+        return diag_push(command->diag, DIAG_C721, (struct diag_place){0},
+                         "--algorithm auto picks one that can",
                          "algorithm '%s' cannot do %s among these %u ranks",
-                         answer->member == NULL ? AUTO : answer->member->name, collective_kind_name(answer->kind),
-                         answer->group.ranks);
+                         answer->member == NULL ? AUTO : answer->member->name,
+                         collective_kind_name(answer->kind), answer->group.ranks);
     }
     const struct collective_run_request run = {.cluster = &answer->cluster,
                                                .prices = &answer->prices,
@@ -159,8 +168,9 @@ static bool judge(struct command *command, const struct answer *answer, struct c
     row->costmodel_s = choice.seconds;
     row->simulated_s = result.seconds;
     row->algorithm = choice.member == NULL ? "none" : choice.member->name;
-    row->busbw_Bps =
-        choice.seconds > 0.0 ? row->bytes / choice.seconds * busbw_factor(answer->kind, answer->group.ranks) : 0.0;
+    row->busbw_Bps = choice.seconds > 0.0 ? row->bytes / choice.seconds *
+                                                busbw_factor(answer->kind, answer->group.ranks)
+                                          : 0.0;
     return true;
 }
 
@@ -185,7 +195,8 @@ static void dump_json(struct command *command, const struct answer *answer)
     json_push_key_string(&out, "version", SHARDPLAN_VERSION);
     json_push_key(&out, "digests");
     json_push_object(&out);
-    json_push_key_string(&out, "cluster", text_build(command->arena, "%016llx", answer->cluster.digest));
+    json_push_key_string(&out, "cluster",
+                         text_build(command->arena, "%016llx", answer->cluster.digest));
     json_pop_object(&out);
     json_push_key_string(&out, "kind", collective_kind_name(answer->kind));
     json_push_key_u64(&out, "ranks", answer->group.ranks);
@@ -208,7 +219,8 @@ static void dump_json(struct command *command, const struct answer *answer)
 
 static void dump_people(struct command *command, const struct answer *answer)
 {
-    static const char *const headings[] = {">size", "algorithm", ">cost model", ">simulator", ">bus bandwidth", NULL};
+    static const char *const headings[] = {">size",      "algorithm",      ">cost model",
+                                           ">simulator", ">bus bandwidth", NULL};
     struct table table;
     table_init(&table, command->arena, headings);
     for (uint32_t i = 0; i < answer->size_count; i++) {
@@ -222,10 +234,11 @@ static void dump_people(struct command *command, const struct answer *answer)
         table_push(&table, "%s", report_seconds(command->arena, row->simulated_s));
         table_push(&table, "%s", rate.bytes);
     }
-    text_push(&command->out, "%s among %u ranks on %s\n\n", collective_kind_name(answer->kind), answer->group.ranks,
-              answer->cluster.name);
+    text_push(&command->out, "%s among %u ranks on %s\n\n", collective_kind_name(answer->kind),
+              answer->group.ranks, answer->cluster.name);
     table_dump(&table, &command->out);
-    text_push(&command->out, "bus bandwidth as nccl-tests prints it, of the cost model's time: size / time%s\n",
+    text_push(&command->out,
+              "bus bandwidth as nccl-tests prints it, of the cost model's time: size / time%s\n",
               answer->kind == COLLECTIVE_SEND         ? ""
               : answer->kind == COLLECTIVE_ALL_REDUCE ? " x 2(n-1)/n"
                                                       : " x (n-1)/n");
@@ -250,7 +263,13 @@ static const struct flag flags[] = {
      .kind = FLAG_TEXT,
      .value = "C",
      .help = "where the ranks sit: devices 0, 1, ... of this cluster"},
-    {.name = "--ranks", .kind = FLAG_COUNT, .value = "N", .help = "how many", .absent = "all devices", .min = 1, .max = 1048576},
+    {.name = "--ranks",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "how many",
+     .absent = "all devices",
+     .min = 1,
+     .max = 1048576},
     {.name = "--bytes",
      .kind = FLAG_TEXT,
      .value = "S[,S...]",
@@ -261,7 +280,11 @@ static const struct flag flags[] = {
      .value = "A",
      .help = "one of `shardplan list collectives`, or auto: the fastest for each size",
      .fallback = AUTO},
-    {.name = "--runtime", .kind = FLAG_TEXT, .value = "NAME", .help = "training framework", .fallback = RUNTIME_DEFAULT},
+    {.name = "--runtime",
+     .kind = FLAG_TEXT,
+     .value = "NAME",
+     .help = "training framework",
+     .fallback = RUNTIME_DEFAULT},
     {.name = NULL},
 };
 
@@ -274,8 +297,10 @@ const struct command_kind command_collective = {
     .name = "collective",
     .usage = "shardplan collective KIND --cluster C [--ranks N] [--bytes S,...] [--algorithm A]",
     .summary = "predicted times of one collective, like nccl-tests",
-    .lesson = "KIND is all-reduce, all-gather, reduce-scatter, all-to-all or send. Prints seconds by the cost\n"
-              "model, by the simulator on the cluster's own links, next to the bus bandwidth of nccl-tests.\n\n"
+    .lesson = "KIND is all-reduce, all-gather, reduce-scatter, all-to-all or send. Prints seconds "
+              "by the cost\n"
+              "model, by the simulator on the cluster's own links, next to the bus bandwidth of "
+              "nccl-tests.\n\n"
               "  shardplan collective all-reduce --cluster dgx-h100:2 --bytes 1MiB,1GiB\n",
     .groups = groups,
     .positional_min = 1,

@@ -9,12 +9,14 @@ static bool read_plan(struct command *command, struct question *question, struct
 {
     *out = ARENA_PUSH(command->arena, struct plan, 1);
     if (command->positional_count == 0) {
-        return problem_flags_read(command, question) && plan_flags_read(command, &question->problem, *out);
+        return problem_flags_read(command, question) &&
+               plan_flags_read(command, &question->problem, *out);
     }
     struct plan_file file;
     if (plan_flags_any(command)) {
         return diag_push(command->diag, DIAG_C709, (struct diag_place){0}, "give one of the two",
-                         "flags of a configuration are given beside the saved plan '%s'", command->positional[0]);
+                         "flags of a configuration are given beside the saved plan '%s'",
+                         command->positional[0]);
     }
     if (!plan_read(command->positional[0], command->arena, &file, command->diag)) {
         return false;
@@ -24,8 +26,8 @@ static bool read_plan(struct command *command, struct question *question, struct
     return problem_flags_adopt(command, &problem, question);
 }
 
-static void dump_json(struct command *command, const struct question *question, const struct verdict *verdict,
-                      double wall_s)
+static void dump_json(struct command *command, const struct question *question,
+                      const struct verdict *verdict, double wall_s)
 {
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
@@ -42,13 +44,16 @@ static void dump_json(struct command *command, const struct question *question, 
 static void dump_next(struct command *command, const struct verdict *verdict)
 {
     if (verdict->estimate.fits) {
-        text_push(&command->out, "\nNext: the same flags with `shardplan plan` search for something better.\n");
+        text_push(&command->out,
+                  "\nNext: the same flags with `shardplan plan` search for something better.\n");
         return;
     }
-    text_push(&command->out, "\nNext: `shardplan plan` with the model, the cluster, the batch searches for what fits.\n");
+    text_push(&command->out, "\nNext: `shardplan plan` with the model, the cluster, the batch "
+                             "searches for what fits.\n");
 }
 
-static void dump_people(struct command *command, const struct question *question, const struct verdict *verdict)
+static void dump_people(struct command *command, const struct question *question,
+                        const struct verdict *verdict)
 {
     report_dump_question(command, question);
     report_dump_verdict(command, question, verdict);
@@ -61,7 +66,8 @@ static int run(struct command *command)
     struct question question;
     struct plan *plan;
     struct verdict verdict;
-    if (!read_plan(command, &question, &plan) || !plan_check(&question.problem, plan, command->diag) ||
+    if (!read_plan(command, &question, &plan) ||
+        !plan_check(&question.problem, plan, command->diag) ||
         !plan_check_costed(&question.problem, plan, command->diag)) {
         return command_fail(command);
     }
@@ -86,14 +92,18 @@ static const struct flag_group groups[] = {
 
 const struct command_kind command_estimate = {
     .name = "estimate",
-    .usage = "shardplan estimate (PLAN | --model M --cluster C --global-batch-size N --seq-length N [...])",
+    .usage = "shardplan estimate (PLAN | --model M --cluster C --global-batch-size N --seq-length "
+             "N [...])",
     .summary = "how long a step of one given configuration takes, how much memory it needs",
-    .lesson = "Answers for one configuration, given by flags or as a saved plan: seconds per step, where they\n"
-              "go, memory of each pipeline stage, whether it fits. Layers are spread over the stages as\n"
-              "evenly in time as memory allows.\n\n"
-              "  shardplan estimate --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 \\\n"
-              "      --seq-length 8192 --tp 8 --pp 4 --zero 1\n"
-              "  shardplan estimate plan.json\n",
+    .lesson =
+        "Answers for one configuration, given by flags or as a saved plan: seconds per step, where "
+        "they\n"
+        "go, memory of each pipeline stage, whether it fits. Layers are spread over the stages as\n"
+        "evenly in time as memory allows.\n\n"
+        "  shardplan estimate --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 "
+        "\\\n"
+        "      --seq-length 8192 --tp 8 --pp 4 --zero 1\n"
+        "  shardplan estimate plan.json\n",
     .groups = groups,
     .positional_min = 0,
     .positional_max = 1,

@@ -33,14 +33,17 @@ static int run(struct command *command)
         return command_fail(command);
     }
     const struct problem problem = {file.model, file.cluster, file.setup};
-    if (!exporter_write(exporter, &problem, file.plan, command_has(command, "--script"), &text, command->diag)) {
+    if (!exporter_write(exporter, &problem, file.plan, command_has(command, "--script"), &text,
+                        command->diag)) {
         return command_fail(command);
     }
     if (!command_has(command, "-o")) {
         text_push_bytes(&command->out, text.bytes, text.length);
         return 0;
     }
-    return command_text(command, "-o", &path) && command_write(command, path, &text) ? 0 : command_fail(command);
+    return command_text(command, "-o", &path) && command_write(command, path, &text)
+               ? 0
+               : command_fail(command);
 }
 
 static const struct flag flags[] = {
@@ -48,8 +51,14 @@ static const struct flag flags[] = {
      .kind = FLAG_TEXT,
      .value = "TARGET",
      .help = "what to write for (shardplan list exporters)"},
-    {.name = "--script", .kind = FLAG_SWITCH, .help = "write a launch script, where the target has one"},
-    {.name = "-o", .kind = FLAG_TEXT, .value = "FILE", .help = "write to this file", .absent = "standard output"},
+    {.name = "--script",
+     .kind = FLAG_SWITCH,
+     .help = "write a launch script, where the target has one"},
+    {.name = "-o",
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "write to this file",
+     .absent = "standard output"},
     {.name = NULL},
 };
 
@@ -62,7 +71,8 @@ const struct command_kind command_export = {
     .name = "export",
     .usage = "shardplan export PLAN --to TARGET [--script] [-o FILE]",
     .summary = "a saved plan as arguments, a launch script, a map of ranks",
-    .lesson = "Writes a saved plan as its target reads it. What the target cannot express is refused with the\n"
+    .lesson = "Writes a saved plan as its target reads it. What the target cannot express is "
+              "refused with the\n"
               "reason, thing by thing; nothing is left out in silence.\n\n"
               "  shardplan export plan.json --to megatron\n"
               "  shardplan export plan.json --to megatron --script -o train.sh\n",

@@ -37,15 +37,15 @@ static void push_row(struct rows *rows, const char *name, const char *summary)
     rows->items[rows->count++] = (struct row){name, summary};
 }
 
-/* --- tables of members ----------------------------------------------------------------------------------------- */
+/* --- tables of members --------------------------------------------------------------------- */
 
-#define FILL_TABLE(noun)                                                                                             \
-    static void fill_##noun##s(struct command *command, struct rows *out)                                            \
-    {                                                                                                                \
-        open_rows(command, noun##_table_count, out);                                                                 \
-        for (uint32_t i = 0; i < noun##_table_count; i++) {                                                          \
-            push_row(out, noun##_table[i]->name, noun##_table[i]->summary);                                          \
-        }                                                                                                            \
+#define FILL_TABLE(noun) \
+    static void fill_##noun##s(struct command *command, struct rows *out) \
+    { \
+        open_rows(command, noun##_table_count, out); \
+        for (uint32_t i = 0; i < noun##_table_count; i++) { \
+            push_row(out, noun##_table[i]->name, noun##_table[i]->summary); \
+        } \
     }
 
 FILL_TABLE(dim)
@@ -67,7 +67,7 @@ static void fill_optimizers(struct command *command, struct rows *out)
     }
 }
 
-/* --- data files ------------------------------------------------------------------------------------------------- */
+/* --- data files ---------------------------------------------------------------------------- */
 
 /* One line about the entry of that name; NULL when it cannot be read, which is reported. */
 static const char *describe_model(struct command *command, const char *name)
@@ -76,11 +76,14 @@ static const char *describe_model(struct command *command, const char *name)
     if (!model_read(name, command->arena, &model, command->diag)) {
         return NULL;
     }
-    const double all = (double)model_count_parameters(&model), active = (double)model_count_active_parameters(&model);
-    return active < 0.99 * all ? text_build(command->arena, "%u layers, %.4g billion parameters, %.4g billion active",
-                                            plan_count_layers(&model), all / 1e9, active / 1e9)
-                               : text_build(command->arena, "%u layers, %.4g billion parameters",
-                                            plan_count_layers(&model), all / 1e9);
+    const double all = (double)model_count_parameters(&model),
+                 active = (double)model_count_active_parameters(&model);
+    return active < 0.99 * all
+               ? text_build(command->arena,
+                            "%u layers, %.4g billion parameters, %.4g billion active",
+                            plan_count_layers(&model), all / 1e9, active / 1e9)
+               : text_build(command->arena, "%u layers, %.4g billion parameters",
+                            plan_count_layers(&model), all / 1e9);
 }
 
 static const char *describe_cluster(struct command *command, const char *name)
@@ -97,14 +100,17 @@ static const char *describe_cluster(struct command *command, const char *name)
     const struct level *last = &cluster.levels[cluster.level_count - 1];
     const uint32_t inner = cluster.device_count / last->degree;
     return last->degree == 1 && inner > 1
-               ? text_build(command->arena, "%u %s in a node; :N joins N of them by %s", inner, kind, last->name)
-               : text_build(command->arena, "%u x %u %s, joined by %s", last->degree, inner, kind, last->name);
+               ? text_build(command->arena, "%u %s in a node; :N joins N of them by %s", inner,
+                            kind, last->name)
+               : text_build(command->arena, "%u x %u %s, joined by %s", last->degree, inner, kind,
+                            last->name);
 }
 
 static const char *describe_accelerator(struct command *command, const char *name)
 {
     struct accelerator accelerator;
-    if (!accelerator_read(name, (struct diag_place){0}, command->arena, &accelerator, command->diag)) {
+    if (!accelerator_read(name, (struct diag_place){0}, command->arena, &accelerator,
+                          command->diag)) {
         return NULL;
     }
     enum dtype dtype = DTYPE_BF16;
@@ -118,7 +124,9 @@ static const char *describe_accelerator(struct command *command, const char *nam
 static const char *describe_runtime(struct command *command, const char *name)
 {
     struct runtime runtime;
-    return runtime_read(name, (struct diag_place){0}, command->arena, &runtime, command->diag) ? runtime.summary : NULL;
+    return runtime_read(name, (struct diag_place){0}, command->arena, &runtime, command->diag)
+               ? runtime.summary
+               : NULL;
 }
 
 /* The name inside the file, which is what flags take. */
@@ -129,14 +137,16 @@ static const char *name_in(struct command *command, const char *folder, const ch
     const char *path =
         data_folder_find(text_build(command->arena, "%s/%s.json", folder, file), command->arena);
     if (json_open(path, true, command->arena, &document, command->diag)) {
-        json_read_string_or(json_root(document), "name", file, command->arena, &name, command->diag);
+        json_read_string_or(json_root(document), "name", file, command->arena, &name,
+                            command->diag);
         json_close(document);
     }
     return name;
 }
 
 static void fill_folder(struct command *command, const char *folder,
-                        const char *(*describe)(struct command *command, const char *name), struct rows *out)
+                        const char *(*describe)(struct command *command, const char *name),
+                        struct rows *out)
 {
     const char *const *files = data_folder_each(folder, ".json", command->arena);
     uint32_t count = 0;
@@ -186,7 +196,8 @@ static const struct list_kind kinds[] = {
 
 #define KIND_COUNT (sizeof kinds / sizeof kinds[0])
 
-static void dump_json(struct command *command, const struct list_kind *kind, const struct rows *rows)
+static void dump_json(struct command *command, const struct list_kind *kind,
+                      const struct rows *rows)
 {
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
@@ -233,8 +244,8 @@ static bool find_kind(struct command *command, const struct list_kind **out)
     }
     const char *near = text_find_nearest(word, names, KIND_COUNT);
     const char *hint = near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near);
-    return diag_push(command->diag, DIAG_C710, (struct diag_place){0}, hint, "'%s' is no kind of thing to list: %s", word,
-                     all.bytes);
+    return diag_push(command->diag, DIAG_C710, (struct diag_place){0}, hint,
+                     "'%s' is no kind of thing to list: %s", word, all.bytes);
 }
 
 static int run(struct command *command)
@@ -262,7 +273,8 @@ const struct command_kind command_list = {
     .name = "list",
     .usage = "shardplan list KIND",
     .summary = "names of models, clusters, schedules, ... with one line each",
-    .lesson = "Prints what can be named in flags and files. KIND is one of: models, clusters, accelerators,\n"
+    .lesson = "Prints what can be named in flags and files. KIND is one of: models, clusters, "
+              "accelerators,\n"
               "dims, schedules, collectives, policies, runtimes, exporters, optimizers.\n\n"
               "  shardplan list models\n",
     .groups = groups,

@@ -13,7 +13,7 @@ extern const struct command_kind command_plan;
 struct answer {
     struct planner_options options;
     struct planner_result result;
-    struct verdict *verdicts;   /* per plan of the result */
+    struct verdict *verdicts; /* per plan of the result */
     double search_s;
 };
 
@@ -29,7 +29,8 @@ static bool read_options(struct command *command, struct planner_options *out)
     return good;
 }
 
-static bool judge_all(struct command *command, const struct question *question, struct answer *answer)
+static bool judge_all(struct command *command, const struct question *question,
+                      struct answer *answer)
 {
     const uint32_t count = answer->result.count;
     answer->verdicts = ARENA_PUSH(command->arena, struct verdict, count);
@@ -57,10 +58,10 @@ static bool save(struct command *command, const struct question *question, const
     return command_text(command, "-o", &path) && command_write(command, path, &text);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------------------- */
+/* --- JSON ---------------------------------------------------------------------------------- */
 
-static void push_alternatives(struct command *command, const struct question *question, const struct answer *answer,
-                              struct json_writer *out)
+static void push_alternatives(struct command *command, const struct question *question,
+                              const struct answer *answer, struct json_writer *out)
 {
     json_push_key(out, "alternatives");
     json_push_array(out);
@@ -72,8 +73,8 @@ static void push_alternatives(struct command *command, const struct question *qu
     json_pop_array(out);
 }
 
-static void push_answer(struct command *command, const struct question *question, const struct answer *answer,
-                        struct json_writer *out)
+static void push_answer(struct command *command, const struct question *question,
+                        const struct answer *answer, struct json_writer *out)
 {
     if (answer->result.count == 0) {
         json_push_key(out, "plan");
@@ -89,7 +90,8 @@ static void push_answer(struct command *command, const struct question *question
     }
 }
 
-static void dump_json(struct command *command, const struct question *question, const struct answer *answer)
+static void dump_json(struct command *command, const struct question *question,
+                      const struct answer *answer)
 {
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
@@ -103,9 +105,10 @@ static void dump_json(struct command *command, const struct question *question, 
     text_push(&command->out, "\n");
 }
 
-/* --- people ----------------------------------------------------------------------------------------------------- */
+/* --- people -------------------------------------------------------------------------------- */
 
-static void dump_alternatives(struct command *command, const struct question *question, const struct answer *answer)
+static void dump_alternatives(struct command *command, const struct question *question,
+                              const struct answer *answer)
 {
     const struct planner_result *result = &answer->result;
     if (result->count < 2) {
@@ -115,7 +118,8 @@ static void dump_alternatives(struct command *command, const struct question *qu
     for (uint32_t i = 1; i < result->count; i++) {
         text_push(&command->out, "%s (%+.2f %%)\n",
                   report_seconds(command->arena, result->plans[i].estimate.step_s),
-                  100.0 * (result->plans[i].estimate.step_s / result->plans[0].estimate.step_s - 1.0));
+                  100.0 *
+                      (result->plans[i].estimate.step_s / result->plans[0].estimate.step_s - 1.0));
         report_dump_flags(command, "", result->plans[i].plan, question->setup.runtime);
     }
 }
@@ -125,15 +129,19 @@ static void dump_next(struct command *command)
     const char *path;
     if (command_has(command, "-o") && command_text(command, "-o", &path)) {
         text_push(&command->out,
-                  "\nThe plan is in %s. Next:\n  shardplan simulate %s\n  shardplan export %s --to megatron\n", path,
-                  path, path);
+                  "\nThe plan is in %s. Next:\n  shardplan simulate %s\n  shardplan export %s --to "
+                  "megatron\n",
+                  path, path, path);
     } else {
-        text_push(&command->out, "\nNext: -o plan.json saves the plan for `simulate` and `export`; --explain prices\n"
-                                 "what was not chosen; --top 5 shows the runners-up.\n");
+        text_push(
+            &command->out,
+            "\nNext: -o plan.json saves the plan for `simulate` and `export`; --explain prices\n"
+            "what was not chosen; --top 5 shows the runners-up.\n");
     }
 }
 
-static void dump_people(struct command *command, const struct question *question, const struct answer *answer)
+static void dump_people(struct command *command, const struct question *question,
+                        const struct answer *answer)
 {
     const struct planner_result *result = &answer->result;
     report_dump_question(command, question);
@@ -148,7 +156,8 @@ static void dump_people(struct command *command, const struct question *question
         explain_dump(command, question, &answer->options, &result->plans[0]);
     }
     if (command->timing) {
-        text_push(&command->out, "\nThe search took %s.\n", report_seconds(command->arena, answer->search_s));
+        text_push(&command->out, "\nThe search took %s.\n",
+                  report_seconds(command->arena, answer->search_s));
     }
     dump_next(command);
 }
@@ -161,8 +170,8 @@ static int run(struct command *command)
         return command_fail(command);
     }
     const double start_s = command_now_s();
-    if (!planner_search(&question.problem, &question.estimator, &answer.options, command->arena, &answer.result,
-                        command->diag)) {
+    if (!planner_search(&question.problem, &question.estimator, &answer.options, command->arena,
+                        &answer.result, command->diag)) {
         return command_fail(command);
     }
     answer.search_s = command_now_s() - start_s;
@@ -186,10 +195,14 @@ static const struct flag answer_flags[] = {
      .fallback = "1",
      .min = 1,
      .max = TOP_MAX},
-    {.name = "-o", .kind = FLAG_TEXT, .value = "FILE", .help = "save the best plan with all that it was made for"},
+    {.name = "-o",
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "save the best plan with all that it was made for"},
     {.name = "--explain",
      .kind = FLAG_SWITCH,
-     .help = "search again with each choice of the best plan forced to its neighbours, and print those times"},
+     .help = "search again with each choice of the best plan forced to its neighbours, and print "
+             "those times"},
     {.name = "--no-prune",
      .kind = FLAG_SWITCH,
      .help = "compute every plan in full; slow, same winner: a check of the bounds"},
@@ -213,14 +226,18 @@ const struct command_kind command_plan = {
     .name = "plan",
     .usage = "shardplan plan --model M --cluster C --global-batch-size N --seq-length N [...]",
     .summary = "the fastest way to split a training step over a cluster, with a proof",
-    .lesson = "Finds the configuration with the shortest step that fits in memory: degrees of all kinds of\n"
-              "parallelism, micro-batch, schedule, sharding, recomputation, layers per stage. Every legal\n"
-              "plan is either computed or ruled out by a bound, so the answer comes with a certificate.\n"
-              "Exit status 1 when nothing fits; then it says what is over and which cluster would do.\n\n"
-              "  shardplan plan --model llama-3.1-8b --cluster dgx-h100:2 --global-batch-size 128 \\\n"
-              "      --seq-length 4096 -o plan.json\n"
-              "  shardplan plan --model llama-3.1-405b --cluster dgx-h100:64 --global-batch-size 1024 \\\n"
-              "      --seq-length 8192 --tp 8 --runtime megatron --explain\n",
+    .lesson =
+        "Finds the configuration with the shortest step that fits in memory: degrees of all kinds "
+        "of\n"
+        "parallelism, micro-batch, schedule, sharding, recomputation, layers per stage. Every "
+        "legal\n"
+        "plan is either computed or ruled out by a bound, so the answer comes with a certificate.\n"
+        "Exit status 1 when nothing fits; then it says what is over and which cluster would do.\n\n"
+        "  shardplan plan --model llama-3.1-8b --cluster dgx-h100:2 --global-batch-size 128 \\\n"
+        "      --seq-length 4096 -o plan.json\n"
+        "  shardplan plan --model llama-3.1-405b --cluster dgx-h100:64 --global-batch-size 1024 "
+        "\\\n"
+        "      --seq-length 8192 --tp 8 --runtime megatron --explain\n",
     .groups = groups,
     .positional_min = 0,
     .positional_max = 0,

@@ -1,14 +1,15 @@
 /* `shardplan schedule`: one pipeline schedule alone, with times given by hand. */
-#include <stdio.h>
-
 #include "base/json.h"
 #include "base/table.h"
 #include "costmodel/replay.h"
 #include "plan/schedule.h"
+#include "sim/schedule_run.h"
 #include "tools/command.h"
 
-#define READ_BYTES 65536u
 #define SHOWN_SLOTS 48u /* of a stage, to people */
+
+static const char *const judges[] = {"costmodel", "simulator", NULL};
+enum judge { JUDGE_COSTMODEL, JUDGE_SIMULATOR };
 
 static const struct flag flags[] = {
     {.name = "--stages",
@@ -50,6 +51,11 @@ static const struct flag flags[] = {
     {.name = "--send-blocks",
      .kind = FLAG_SWITCH,
      .help = "a stage waits for the end of what it sends"},
+    {.name = "--judge",
+     .kind = FLAG_CHOICE,
+     .help = "who replays it: the cost model in closed form, or the simulator event by event",
+     .fallback = "costmodel",
+     .choices = judges},
     {.name = "--file",
      .kind = FLAG_TEXT,
      .value = "CSV",
@@ -65,28 +71,11 @@ static const struct flag_group flag_groups[] = {
 struct answer {
     const char *name; /* of the schedule or its table */
     struct stream stream;
-    struct replay_result times;
+    double makespan_s;
+    const double *busy_s; /* per stage */
 };
 
-/* --- the question ----------------------------------------------------------------------------- */
-
-static bool read_file(struct command *command, const char *path, struct text *out)
-{
-    struct diag_place place = {.file = path};
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return diag_push(command->diag, DIAG_B101, place, NULL, "cannot open '%s'", path);
-    }
-    char bytes[READ_BYTES];
-    size_t length;
-    text_init(out, command->arena);
-    while (out->length < STREAM_SLOTS_MAX && (length = fread(bytes, 1, sizeof bytes, file)) > 0) {
-        text_push_bytes(out, bytes, length);
-    }
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    return !failed || diag_push(command->diag, DIAG_B101, place, NULL, "cannot read '%s'", path);
-}
+/* --- the question -------------------------------------------------------------------------- */
 
 static bool read_shape(struct command *command, struct schedule_shape *out)
 {
@@ -130,7 +119,8 @@ static bool read_stream(struct command *command, struct answer *out)
     if (!given) {
         return read_named(command, out);
     }
-    return command_text(command, "--file", &out->name) && read_file(command, out->name, &text) &&
+    return command_text(command, "--file", &out->name) &&
+           command_read_file(command, out->name, &text) &&
            stream_read_table(out->name, text.bytes, text.length, command->arena, &out->stream,
                              command->diag);
 }
@@ -213,7 +203,7 @@ static bool read_times(struct command *command, const struct stream *stream,
     return true;
 }
 
-/* --- the answer ------------------------------------------------------------------------------- */
+/* --- the answer ---------------------------------------------------------------------------- */
 
 static void dump_slots(const struct stream *stream, uint32_t stage, struct json_writer *out)
 {
@@ -230,12 +220,12 @@ static void dump_slots(const struct stream *stream, uint32_t stage, struct json_
 
 static double work_of(const struct answer *answer, uint32_t stage)
 {
-    return answer->times.stage_busy_s[stage];
+    return answer->busy_s[stage];
 }
 
 static double bubble_of(const struct answer *answer, uint32_t stage)
 {
-    return answer->times.makespan_s - answer->times.stage_busy_s[stage];
+    return answer->makespan_s - answer->busy_s[stage];
 }
 
 static double live_chunks_of(const struct answer *answer, uint32_t stage)
@@ -273,7 +263,7 @@ static void dump_json(struct command *command, const struct answer *answer)
     json_push_key_u64(&out, "stages", stages);
     json_push_key_u64(&out, "chunks", stream->shape.chunks);
     json_push_key_u64(&out, "microbatches", stream->shape.micro_batches);
-    json_push_key_double(&out, "makespan_s", answer->times.makespan_s);
+    json_push_key_double(&out, "makespan_s", answer->makespan_s);
     dump_per_stage(answer, "work_s", work_of, &out);
     dump_per_stage(answer, "bubble_s", bubble_of, &out);
     dump_per_stage(answer, "peak_live", live_of, &out);
@@ -316,7 +306,7 @@ static void dump_people(struct command *command, const struct answer *answer)
     static const char *const headings[] = {
         ">stage", ">work", ">bubble", ">of the step", ">live micro-batches", NULL};
     const struct stream *stream = &answer->stream;
-    double makespan_s = answer->times.makespan_s;
+    double makespan_s = answer->makespan_s;
     struct table table;
     table_init(&table, command->arena, headings);
     for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
@@ -337,17 +327,52 @@ static void dump_people(struct command *command, const struct answer *answer)
     }
 }
 
+static void replay(struct command *command, const struct replay_times *times, struct answer *answer)
+{
+    struct replay_plan plan;
+    struct replay_result result;
+    replay_build(&answer->stream, command->arena, &plan);
+    void *scratch = arena_push(command->arena, 1, replay_count_scratch(&plan));
+    replay_find_times(&plan, times, scratch, &result);
+    answer->makespan_s = result.makespan_s;
+    answer->busy_s = result.stage_busy_s;
+}
+
+static bool simulate(struct command *command, const struct replay_times *times,
+                     struct answer *answer)
+{
+    const struct schedule_run_times run = {
+        .forward_s = times->forward_s,
+        .backward_s = times->backward_s,
+        .input_s = times->input_s,
+        .weight_s = times->weight_s,
+        .send_s = times->send_s,
+        .send_back_s = times->send_back_s,
+        .send_blocks = times->send_blocks,
+    };
+    struct schedule_run_result result;
+    if (!schedule_run(&answer->stream, &run, command->arena, &result, command->diag)) {
+        return false;
+    }
+    answer->makespan_s = result.makespan_s;
+    answer->busy_s = result.stage_busy_s;
+    return true;
+}
+
 static int run(struct command *command)
 {
     struct answer answer;
     struct replay_times times;
-    if (!read_stream(command, &answer) || !read_times(command, &answer.stream, &times)) {
+    uint32_t judge;
+    if (!read_stream(command, &answer) || !read_times(command, &answer.stream, &times) ||
+        !command_choice(command, "--judge", &judge)) {
         return command_fail(command);
     }
-    struct replay_plan plan;
-    replay_build(&answer.stream, command->arena, &plan);
-    void *scratch = arena_push(command->arena, 1, replay_count_scratch(&plan));
-    replay_find_times(&plan, &times, scratch, &answer.times);
+    if (judge == JUDGE_COSTMODEL) {
+        replay(command, &times, &answer);
+    } else if (!simulate(command, &times, &answer)) {
+        return command_fail(command);
+    }
     if (command->json) {
         dump_json(command, &answer);
     } else {

@@ -24,7 +24,8 @@ static void close_json(struct command *command, struct json_writer *out)
     text_push(&command->out, "\n");
 }
 
-static void push_digest(struct command *command, const char *noun, unsigned long long digest, struct json_writer *out)
+static void push_digest(struct command *command, const char *noun, unsigned long long digest,
+                        struct json_writer *out)
 {
     json_push_key(out, "digests");
     json_push_object(out);
@@ -32,7 +33,7 @@ static void push_digest(struct command *command, const char *noun, unsigned long
     json_pop_object(out);
 }
 
-/* --- model ------------------------------------------------------------------------------------------------------ */
+/* --- model --------------------------------------------------------------------------------- */
 
 static void push_parts(const struct model *model, struct json_writer *out)
 {
@@ -60,8 +61,10 @@ static void dump_model_json(struct command *command, const struct model *model, 
     json_push_key_u64(&out, "parameters", model_count_parameters(model));
     json_push_key_u64(&out, "active_parameters", model_count_active_parameters(model));
     json_push_key_u64(&out, "seq_length", seq_length);
-    json_push_key_double(&out, "flops_per_token_causal", model_flops_per_token(model, seq_length, true));
-    json_push_key_double(&out, "flops_per_token_full", model_flops_per_token(model, seq_length, false));
+    json_push_key_double(&out, "flops_per_token_causal",
+                         model_flops_per_token(model, seq_length, true));
+    json_push_key_double(&out, "flops_per_token_full",
+                         model_flops_per_token(model, seq_length, false));
     push_parts(model, &out);
     json_push_key(&out, "model");
     model_dump(model, &out);
@@ -70,7 +73,8 @@ static void dump_model_json(struct command *command, const struct model *model, 
 
 static void dump_parts(struct command *command, const struct model *model)
 {
-    static const char *const headings[] = {"part", ">times", ">parameters each", "operations", NULL};
+    static const char *const headings[] = {"part", ">times", ">parameters each", "operations",
+                                           NULL};
     struct table table;
     table_init(&table, command->arena, headings);
     for (uint32_t i = 0; i < model->run_count; i++) {
@@ -85,8 +89,9 @@ static void dump_parts(struct command *command, const struct model *model)
         }
         table_push(&table, "%s", part->name);
         table_push(&table, "%u", model->chain[i].count);
-        table_push(&table, "%s",
-                   report_count(command->arena, model_count_part_parameters(model, model->chain[i].part)));
+        table_push(
+            &table, "%s",
+            report_count(command->arena, model_count_part_parameters(model, model->chain[i].part)));
         table_push(&table, "%s", ops.bytes);
     }
     table_dump(&table, &command->out);
@@ -95,14 +100,18 @@ static void dump_parts(struct command *command, const struct model *model)
 static void dump_model(struct command *command, const struct model *model, uint64_t seq_length)
 {
     struct text *out = &command->out;
-    const uint64_t parameters = model_count_parameters(model), active = model_count_active_parameters(model);
+    const uint64_t parameters = model_count_parameters(model),
+                   active = model_count_active_parameters(model);
     text_push(out, "model       %s\n", model->name);
     text_push(out, "parameters  %s", report_count(command->arena, parameters));
     if (active != parameters) {
         text_push(out, ", of which a token meets %s", report_count(command->arena, active));
     }
-    text_push(out, "\nwork        %.4g GFLOP per token, forward and backward, at %s tokens per sequence\n",
-              model_flops_per_token(model, seq_length, true) / 1e9, report_count(command->arena, seq_length));
+    text_push(
+        out,
+        "\nwork        %.4g GFLOP per token, forward and backward, at %s tokens per sequence\n",
+        model_flops_per_token(model, seq_length, true) / 1e9,
+        report_count(command->arena, seq_length));
     text_push(out, "            (%.4g GFLOP with masked attention counted too)\n\n",
               model_flops_per_token(model, seq_length, false) / 1e9);
     dump_parts(command, model);
@@ -124,7 +133,7 @@ static bool show_model(struct command *command, const char *what)
     return true;
 }
 
-/* --- cluster ---------------------------------------------------------------------------------------------------- */
+/* --- cluster ------------------------------------------------------------------------------- */
 
 static const char *level_kind_word(enum level_kind kind)
 {
@@ -142,7 +151,8 @@ static const char *quantity(struct command *command, enum unit_kind unit, double
 
 static void dump_levels(struct command *command, const struct cluster *cluster)
 {
-    static const char *const headings[] = {"level", ">joins", ">devices", "by", ">bandwidth", ">latency", "link", NULL};
+    static const char *const headings[] = {"level",      ">joins",   ">devices", "by",
+                                           ">bandwidth", ">latency", "link",     NULL};
     struct table table;
     table_init(&table, command->arena, headings);
     for (uint32_t i = 0; i < cluster->level_count; i++) {
@@ -150,31 +160,37 @@ static void dump_levels(struct command *command, const struct cluster *cluster)
         table_push(&table, "%s", level->name);
         table_push(&table, "%u", level->degree);
         table_push(&table, "%s", report_count(command->arena, cluster_count_domain(cluster, i)));
-        table_push(&table, "%s%s", level_kind_word(level->kind), level->reduces ? " that reduces" : "");
+        table_push(&table, "%s%s", level_kind_word(level->kind),
+                   level->reduces ? " that reduces" : "");
         table_push(&table, "%s", quantity(command, UNIT_BYTES_PER_SECOND, level->bandwidth_Bps));
         table_push(&table, "%s", quantity(command, UNIT_SECONDS, level->latency_s));
         table_push(&table, "%s", level->link);
     }
     table_dump(&table, &command->out);
-    text_push(&command->out, "bandwidth per device and direction; latency on top of the link's own\n");
+    text_push(&command->out,
+              "bandwidth per device and direction; latency on top of the link's own\n");
 }
 
 static void dump_cluster(struct command *command, const struct cluster *cluster)
 {
     struct text *out = &command->out;
-    text_push(out, "cluster  %s: %s devices\n", cluster->name, report_count(command->arena, cluster->device_count));
+    text_push(out, "cluster  %s: %s devices\n", cluster->name,
+              report_count(command->arena, cluster->device_count));
     for (uint32_t i = 0; i < cluster->accelerator_count; i++) {
         const struct accelerator *accelerator = &cluster->accelerators[i];
-        text_push(out, "device   %s, %s, %s dense bf16\n", accelerator->name,
-                  report_bytes(command->arena, (double)accelerator->memory_bytes),
-                  quantity(command, UNIT_FLOPS_PER_SECOND, accelerator->peak_flops_per_s[DTYPE_BF16]));
+        text_push(
+            out, "device   %s, %s, %s dense bf16\n", accelerator->name,
+            report_bytes(command->arena, (double)accelerator->memory_bytes),
+            quantity(command, UNIT_FLOPS_PER_SECOND, accelerator->peak_flops_per_s[DTYPE_BF16]));
     }
     text_push(out, "\n");
     if (cluster->level_count > 0) {
         dump_levels(command, cluster);
     } else {
-        text_push(out, "a graph of %u devices and %u switches joined by %u links; --json has them all\n",
-                  cluster->device_count, cluster->node_count - cluster->device_count, cluster->link_count);
+        text_push(out,
+                  "a graph of %u devices and %u switches joined by %u links; --json has them all\n",
+                  cluster->device_count, cluster->node_count - cluster->device_count,
+                  cluster->link_count);
     }
 }
 
@@ -198,7 +214,7 @@ static bool show_cluster(struct command *command, const char *what)
     return true;
 }
 
-/* --- plan ------------------------------------------------------------------------------------------------------- */
+/* --- plan ---------------------------------------------------------------------------------- */
 
 static void dump_plan(struct command *command, const struct plan_file *file)
 {
@@ -206,18 +222,22 @@ static void dump_plan(struct command *command, const struct plan_file *file)
     text_push(out, "model    %s\ncluster  %s: %s devices\n", file->model->name, file->cluster->name,
               report_count(command->arena, file->cluster->device_count));
     text_push(out, "step     %llu sequences of %llu tokens, %s, %s, runtime %s\n",
-              (unsigned long long)file->setup->global_batch, (unsigned long long)file->setup->seq_length,
-              dtype_name(file->setup->dtype), file->setup->optimizer->name, file->setup->runtime->name);
+              (unsigned long long)file->setup->global_batch,
+              (unsigned long long)file->setup->seq_length, dtype_name(file->setup->dtype),
+              file->setup->optimizer->name, file->setup->runtime->name);
     if (file->plan->note != NULL) {
         text_push(out, "note     %s\n", file->plan->note);
     }
     report_dump_flags(command, "plan", file->plan, file->setup->runtime);
     if (file->plan->group_count > 1 || file->plan->pipeline_count > 0) {
-        text_push(out, "         of the first of %u groups of devices, %u pipelines; --json has them all\n",
-                  file->plan->group_count, file->plan->pipeline_count);
+        text_push(
+            out,
+            "         of the first of %u groups of devices, %u pipelines; --json has them all\n",
+            file->plan->group_count, file->plan->pipeline_count);
     }
     for (uint32_t i = 0; i < file->plan->policy_count; i++) {
-        text_push(out, "policy   %s: %s\n", file->plan->policies[i].kind->name, file->plan->policies[i].kind->summary);
+        text_push(out, "policy   %s: %s\n", file->plan->policies[i].kind->name,
+                  file->plan->policies[i].kind->summary);
     }
 }
 
@@ -242,13 +262,14 @@ static bool show_plan(struct command *command, const char *what)
     return true;
 }
 
-/* --- accelerator ------------------------------------------------------------------------------------------------ */
+/* --- accelerator --------------------------------------------------------------------------- */
 
 static void dump_accelerator(struct command *command, const struct accelerator *accelerator)
 {
     struct text *out = &command->out;
     text_push(out, "device       %s by %s\n", accelerator->name, accelerator->vendor);
-    text_push(out, "memory       %s at %s\n", report_bytes(command->arena, (double)accelerator->memory_bytes),
+    text_push(out, "memory       %s at %s\n",
+              report_bytes(command->arena, (double)accelerator->memory_bytes),
               quantity(command, UNIT_BYTES_PER_SECOND, accelerator->memory_Bps));
     for (uint32_t i = 0; i < DTYPE_COUNT; i++) {
         if (accelerator->peak_flops_per_s[i] > 0.0) {
@@ -256,8 +277,11 @@ static void dump_accelerator(struct command *command, const struct accelerator *
                       quantity(command, UNIT_FLOPS_PER_SECOND, accelerator->peak_flops_per_s[i]));
         }
     }
-    text_push(out, "large matrix multiplies reach %.1f %% of the peak, streaming kernels %.1f %% of the bandwidth\n",
-              100.0 * accelerator->gemm_efficiency_frac, 100.0 * accelerator->memory_efficiency_frac);
+    text_push(out,
+              "large matrix multiplies reach %.1f %% of the peak, streaming kernels %.1f %% of the "
+              "bandwidth\n",
+              100.0 * accelerator->gemm_efficiency_frac,
+              100.0 * accelerator->memory_efficiency_frac);
     if (accelerator->source != NULL) {
         text_push(out, "source       %s\n", accelerator->source);
     }
@@ -266,7 +290,8 @@ static void dump_accelerator(struct command *command, const struct accelerator *
 static bool show_accelerator(struct command *command, const char *what)
 {
     struct accelerator accelerator;
-    if (!accelerator_read(what, (struct diag_place){0}, command->arena, &accelerator, command->diag)) {
+    if (!accelerator_read(what, (struct diag_place){0}, command->arena, &accelerator,
+                          command->diag)) {
         return false;
     }
     if (!command->json) {
@@ -281,7 +306,7 @@ static bool show_accelerator(struct command *command, const char *what)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------------------- */
 
 static const struct show_kind kinds[] = {
     {"model", show_model},
@@ -304,7 +329,8 @@ static int run(struct command *command)
     const char *near = text_find_nearest(command->positional[0], names, KIND_COUNT);
     diag_push(command->diag, DIAG_C710, (struct diag_place){0},
               near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near),
-              "'%s' is no kind of thing to show: model, cluster, plan, accelerator", command->positional[0]);
+              "'%s' is no kind of thing to show: model, cluster, plan, accelerator",
+              command->positional[0]);
     return command_fail(command);
 }
 

@@ -16,12 +16,12 @@ struct answer {
     struct question question;
     struct plan *plan;
     struct sim_result result;
-    double *step_s;             /* of all runs, ascending */
+    double *step_s; /* of all runs, ascending */
     uint64_t runs;
     double wall_s;
 };
 
-/* --- the question ----------------------------------------------------------------------------------------------- */
+/* --- the question -------------------------------------------------------------------------- */
 
 /* "0.05" for both, or "compute=0.05,network=0.1". */
 static bool read_jitter(struct command *command, struct sim_options *out)
@@ -41,13 +41,15 @@ static bool read_jitter(struct command *command, struct sim_options *out)
         double frac;
         const bool named[2] = {strncmp(at, names[0], 8) == 0, strncmp(at, names[1], 8) == 0};
         at += named[0] || named[1] ? 8 : 0;
-        good = command_parse_number(&at, &frac) && frac >= 0.0 && frac < 1.0 && (*at == ',' || *at == '\0');
+        good = command_parse_number(&at, &frac) && frac >= 0.0 && frac < 1.0 &&
+               (*at == ',' || *at == '\0');
         for (uint32_t i = 0; good && i < 2; i++) {
             *fracs[i] = named[i] || !(named[0] || named[1]) ? frac : *fracs[i];
         }
         at += *at == ',';
     }
-    return good || diag_push(command->diag, DIAG_C704, (struct diag_place){0}, "write 0.05 or compute=0.05,network=0.1",
+    return good || diag_push(command->diag, DIAG_C704, (struct diag_place){0},
+                             "write 0.05 or compute=0.05,network=0.1",
                              "--jitter is '%s': it must be shares from 0 to below 1", text);
 }
 
@@ -103,15 +105,15 @@ static bool simulate(struct command *command, struct answer *answer)
     const double start_s = command_now_s();
     if (!simulated_build(command, &answer->question, answer->plan, &options, &simulated) ||
         !sim_run(&simulated.sim, &simulated.load, command->arena, &answer->result, command->diag) ||
-        !sim_run_many(&simulated.sim, &simulated.load, (uint32_t)answer->runs, command->arena, &answer->step_s,
-                      command->diag)) {
+        !sim_run_many(&simulated.sim, &simulated.load, (uint32_t)answer->runs, command->arena,
+                      &answer->step_s, command->diag)) {
         return false;
     }
     answer->wall_s = command_now_s() - start_s;
     return write_trace(command, answer);
 }
 
-/* --- the answer -------------------------------------------------------------------------------------------------- */
+/* --- the answer ---------------------------------------------------------------------------- */
 
 /* The smallest time that at least so many of a hundred runs stay within. */
 static double percentile_s(const struct answer *answer, uint64_t percent)
@@ -166,7 +168,8 @@ static void dump_json(struct command *command, const struct answer *answer)
     text_push(&command->out, "\n");
 }
 
-static void push_stage(struct command *command, const struct sim_result *result, uint32_t index, struct table *table)
+static void push_stage(struct command *command, const struct sim_result *result, uint32_t index,
+                       struct table *table)
 {
     const struct sim_stage *stage = &result->stages[index];
     table_push(table, "%u", index);
@@ -179,7 +182,8 @@ static void push_stage(struct command *command, const struct sim_result *result,
 
 static void dump_stages(struct command *command, const struct sim_result *result)
 {
-    static const char *const headings[] = {">stage", ">kernels", ">idle", ">fullest", ">at", ">micro-batches live", NULL};
+    static const char *const headings[] = {
+        ">stage", ">kernels", ">idle", ">fullest", ">at", ">micro-batches live", NULL};
     const uint32_t count = result->estimate.stage_count;
     const uint32_t shown = count > STAGES_SHOWN ? STAGES_SHOWN : count;
     struct table table;
@@ -190,7 +194,8 @@ static void dump_stages(struct command *command, const struct sim_result *result
     text_push(&command->out, "\n");
     table_dump(&table, &command->out);
     if (shown < count) {
-        text_push(&command->out, "stages %u to %u are left out here; --json has all\n", shown - 1, count - 2);
+        text_push(&command->out, "stages %u to %u are left out here; --json has all\n", shown - 1,
+                  count - 2);
     }
 }
 
@@ -202,16 +207,20 @@ static void dump_people(struct command *command, const struct answer *answer)
     report_dump_question(command, &answer->question);
     report_dump_flags(command, "plan", answer->plan, &answer->question.runtime);
     text_push(out, "time     %s per step, by %s events over %u step%s\n",
-              report_seconds(arena, result->estimate.step_s), report_count(arena, result->events), result->iterations,
-              result->iterations == 1 ? "" : "s");
+              report_seconds(arena, result->estimate.step_s), report_count(arena, result->events),
+              result->iterations, result->iterations == 1 ? "" : "s");
     if (answer->runs > 1) {
         text_push(out, "runs     %llu: half within %s, 95 %% within %s, 99 %% within %s\n",
                   (unsigned long long)answer->runs, report_seconds(arena, percentile_s(answer, 50)),
-                  report_seconds(arena, percentile_s(answer, 95)), report_seconds(arena, percentile_s(answer, 99)));
+                  report_seconds(arena, percentile_s(answer, 95)),
+                  report_seconds(arena, percentile_s(answer, 99)));
     }
-    text_push(out, "idle     %.1f %% of the pipeline's time, mean over the stages\n", 100.0 * result->bubble_frac);
-    text_push(out, "memory   %s of %s usable per device%s\n", report_bytes(arena, result->estimate.peak_bytes),
-              report_bytes(arena, result->estimate.capacity_bytes), result->estimate.fits ? "" : ": DOES NOT FIT");
+    text_push(out, "idle     %.1f %% of the pipeline's time, mean over the stages\n",
+              100.0 * result->bubble_frac);
+    text_push(out, "memory   %s of %s usable per device%s\n",
+              report_bytes(arena, result->estimate.peak_bytes),
+              report_bytes(arena, result->estimate.capacity_bytes),
+              result->estimate.fits ? "" : ": DOES NOT FIT");
     dump_stages(command, result);
     if (command->timing) {
         text_push(out, "\nThe simulation took %s.\n", report_seconds(arena, answer->wall_s));
@@ -225,7 +234,8 @@ static int run(struct command *command)
         return flow_file_run(command);
     }
     if (command->positional_count == 0) {
-        diag_push(command->diag, DIAG_C706, (struct diag_place){0}, "shardplan plan ... -o plan.json saves one",
+        diag_push(command->diag, DIAG_C706, (struct diag_place){0},
+                  "shardplan plan ... -o plan.json saves one",
                   "'shardplan simulate' needs a saved plan, or --flows with --cluster");
         return command_fail(command);
     }
@@ -264,7 +274,11 @@ static const struct flag plan_flags[] = {
      .fallback = "1",
      .min = 1,
      .max = RUNS_MAX},
-    {.name = "--seed", .kind = FLAG_COUNT, .value = "S", .help = "of the first run's draws", .fallback = "0"},
+    {.name = "--seed",
+     .kind = FLAG_COUNT,
+     .value = "S",
+     .help = "of the first run's draws",
+     .fallback = "0"},
     {.name = NULL},
 };
 
@@ -273,7 +287,10 @@ static const struct flag flow_flags[] = {
      .kind = FLAG_TEXT,
      .value = "CSV",
      .help = "transfers, one per line: src,dst,bytes,start_s; devices by index or id"},
-    {.name = "--cluster", .kind = FLAG_TEXT, .value = "C", .help = "the cluster whose links they share"},
+    {.name = "--cluster",
+     .kind = FLAG_TEXT,
+     .value = "C",
+     .help = "the cluster whose links they share"},
     {.name = NULL},
 };
 
@@ -287,8 +304,10 @@ const struct command_kind command_simulate = {
     .name = "simulate",
     .usage = "shardplan simulate (PLAN | --flows CSV --cluster C) [...]",
     .summary = "a saved plan run event by event: contention, jitter, memory over time",
-    .lesson = "Runs a saved plan kernel by kernel and message by message on the cluster's own links. It shares\n"
-              "prices with `estimate` and no formula: where the two differ, contention or waiting is why.\n"
+    .lesson = "Runs a saved plan kernel by kernel and message by message on the cluster's own "
+              "links. It shares\n"
+              "prices with `estimate` and no formula: where the two differ, contention or waiting "
+              "is why.\n"
               "With --flows it runs bare transfers, raw bandwidths and latencies, no protocol.\n\n"
               "  shardplan simulate plan.json --trace step.json\n"
               "  shardplan simulate plan.json --runs 100 --jitter 0.05\n"

@@ -29,14 +29,16 @@ bool command_read_file(struct command *command, const char *path, struct text *o
     char *piece = ARENA_PUSH(command->arena, char, piece_bytes);
     size_t length;
     text_init(out, command->arena);
-    while (out->length <= json_limits.max_bytes && (length = fread(piece, 1, piece_bytes, file)) > 0) {
+    while (out->length <= json_limits.max_bytes &&
+           (length = fread(piece, 1, piece_bytes, file)) > 0) {
         text_push_bytes(out, piece, length);
     }
     const bool failed = ferror(file) != 0;
     fclose(file);
     if (out->length > json_limits.max_bytes) {
-        return diag_push(command->diag, DIAG_B102, place, "--max-input lifts the limit", "'%s' is above the limit of %llu bytes",
-                         path, (unsigned long long)json_limits.max_bytes);
+        return diag_push(command->diag, DIAG_B102, place, "--max-input lifts the limit",
+                         "'%s' is above the limit of %llu bytes", path,
+                         (unsigned long long)json_limits.max_bytes);
     }
     return !failed || diag_push(command->diag, DIAG_B101, place, NULL, "cannot read '%s'", path);
 }
@@ -45,11 +47,13 @@ bool command_write(struct command *command, const char *path, const struct text 
 {
     FILE *file = fopen(path, "wb");
     if (file == NULL) {
-        return diag_push(command->diag, DIAG_C708, nowhere, NULL, "cannot open '%s' for writing", path);
+        return diag_push(command->diag, DIAG_C708, nowhere, NULL, "cannot open '%s' for writing",
+                         path);
     }
     const bool written = fwrite(text->bytes, 1, text->length, file) == text->length;
     if (fclose(file) != 0 || !written) {
-        return diag_push(command->diag, DIAG_C708, nowhere, NULL, "cannot write %zu bytes to '%s'", text->length, path);
+        return diag_push(command->diag, DIAG_C708, nowhere, NULL, "cannot write %zu bytes to '%s'",
+                         text->length, path);
     }
     return true;
 }
@@ -109,7 +113,8 @@ static void refuse_command(const char *name, struct arena *arena, struct diag *d
     }
     const char *near = text_find_nearest(name, names, command_table_count);
     diag_push(diag, DIAG_C701, nowhere,
-              near != NULL ? text_build(arena, "did you mean '%s'?", near) : "`shardplan --help` lists the commands",
+              near != NULL ? text_build(arena, "did you mean '%s'?", near)
+                           : "`shardplan --help` lists the commands",
               "shardplan has no command '%s'", name);
 }
 
@@ -163,8 +168,8 @@ static int answer(int argc, char **argv, struct arena *arena)
         print_diag(&diag, arena);
         return 2;
     }
-    const int status =
-        wants_help ? run_command(&command, 1, help_words) : run_command(&command, argc - 2, argv + 2);
+    const int status = wants_help ? run_command(&command, 1, help_words)
+                                  : run_command(&command, argc - 2, argv + 2);
     print_diag(&diag, arena);
     if (status < 2 && !print_out(&command.out)) {
         fprintf(stderr, "error: standard output takes no more\n");

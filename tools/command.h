@@ -51,7 +51,8 @@ struct command_kind {
     const char *summary; /* one line, for the list of commands */
     const char *lesson;  /* what it answers, with one or two examples; printed by --help */
     const struct flag_group *groups;
-    uint32_t positional_min, positional_max; /* words that are no flags; max UINT32_MAX: any number */
+    /* words that are no flags; max UINT32_MAX: any number */
+    uint32_t positional_min, positional_max;
     int (*run)(struct command *command);     /* exit status 0, 1; or that of command_fail */
 };
 
@@ -77,7 +78,8 @@ bool command_searches(const struct command *command, const char *flag);
 bool command_text(struct command *command, const char *flag, const char **out);
 bool command_count(struct command *command, const char *flag, uint64_t *out);
 bool command_number(struct command *command, const char *flag, double *out);
-bool command_numbers(struct command *command, const char *flag, const double **out, uint32_t *count);
+bool command_numbers(struct command *command, const char *flag, const double **out,
+                     uint32_t *count);
 bool command_quantity(struct command *command, const char *flag, double *out);
 /* Index into the flag's choices. */
 bool command_choice(struct command *command, const char *flag, uint32_t *out);

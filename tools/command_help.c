@@ -48,7 +48,8 @@ static void dump_flag(const struct flag *flag, struct arena *arena, struct text 
 {
     const char *head = head_of(flag, arena);
     const char *otherwise = flag->absent != NULL ? flag->absent : flag->fallback;
-    const char *help = otherwise == NULL ? flag->help : text_build(arena, "%s [%s]", flag->help, otherwise);
+    const char *help =
+        otherwise == NULL ? flag->help : text_build(arena, "%s [%s]", flag->help, otherwise);
     text_push(out, "%s", head);
     if (strlen(head) + 2 > HELP_COLUMN) {
         text_push(out, "\n%*s", (int)HELP_COLUMN, "");
@@ -58,7 +59,8 @@ static void dump_flag(const struct flag *flag, struct arena *arena, struct text 
     push_wrapped(out, help, HELP_COLUMN);
 }
 
-static void dump_group(const char *title, const struct flag *flags, struct arena *arena, struct text *out)
+static void dump_group(const char *title, const struct flag *flags, struct arena *arena,
+                       struct text *out)
 {
     text_push(out, "\n%s:\n", title);
     for (uint32_t i = 0; flags[i].name != NULL; i++) {
@@ -71,25 +73,29 @@ void command_dump_help(struct command *command, struct text *out)
     const struct command_kind *kind = command->kind;
     text_push(out, "usage: %s\n\n%s", kind->usage, kind->lesson);
     for (const struct flag_group *group = kind->groups; group->title != NULL; group++) {
-        dump_group(group->title, group->build != NULL ? group->build(command->arena) : group->flags, command->arena,
-                   out);
+        dump_group(group->title, group->build != NULL ? group->build(command->arena) : group->flags,
+                   command->arena, out);
     }
     dump_group("All commands", command_common_flags, command->arena, out);
-    text_push(out, "\nWhat stands in [brackets] holds when a flag is not given. --flag value and --flag=value\n"
-                   "mean the same. Exit status: 0 an answer, 1 a negative answer, 2 a fault in flags or\n"
-                   "inputs, 3 a fault of the program.\n");
+    text_push(
+        out, "\nWhat stands in [brackets] holds when a flag is not given. --flag value and "
+             "--flag=value\n"
+             "mean the same. Exit status: 0 an answer, 1 a negative answer, 2 a fault in flags or\n"
+             "inputs, 3 a fault of the program.\n");
 }
 
 void command_dump_list(struct text *out)
 {
-    text_push(out, "shardplan plans the distributed training of large models: how to split the work, how long\n"
+    text_push(out, "shardplan plans the distributed training of large models: how to split the "
+                   "work, how long\n"
                    "a step takes, how much memory each device needs.\n\n"
                    "usage: shardplan COMMAND [flags]\n\n");
     for (uint32_t i = 0; i < command_table_count; i++) {
         text_push(out, "  %-12s%s\n", command_table[i]->name, command_table[i]->summary);
     }
-    text_push(out, "\n`shardplan COMMAND --help` says more; `shardplan --version` names this version.\n"
-                   "Begin with:\n\n"
-                   "  shardplan plan --model llama-3.1-8b --cluster dgx-h100:2 \\\n"
-                   "      --global-batch-size 128 --seq-length 4096\n");
+    text_push(out,
+              "\n`shardplan COMMAND --help` says more; `shardplan --version` names this version.\n"
+              "Begin with:\n\n"
+              "  shardplan plan --model llama-3.1-8b --cluster dgx-h100:2 \\\n"
+              "      --global-batch-size 128 --seq-length 4096\n");
 }

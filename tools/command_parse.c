@@ -78,11 +78,12 @@ static bool refuse_flag(struct command *command, const char *name)
         names[i] = command->flags[i]->name;
     }
     const char *near = text_find_nearest(name, names, command->flag_count);
-    const char *hint =
-        near != NULL ? text_build(command->arena, "did you mean '%s'?", near)
-                     : text_build(command->arena, "`shardplan %s --help` lists its flags", command->kind->name);
-    return diag_push(command->diag, DIAG_C702, nowhere, hint, "'shardplan %s' has no flag '%s'", command->kind->name,
-                     name);
+    const char *hint = near != NULL
+                           ? text_build(command->arena, "did you mean '%s'?", near)
+                           : text_build(command->arena, "`shardplan %s --help` lists its flags",
+                                        command->kind->name);
+    return diag_push(command->diag, DIAG_C702, nowhere, hint, "'shardplan %s' has no flag '%s'",
+                     command->kind->name, name);
 }
 
 static bool is_toggle_word(const char *word)
@@ -90,7 +91,7 @@ static bool is_toggle_word(const char *word)
     return strcmp(word, "on") == 0 || strcmp(word, "off") == 0 || strcmp(word, "search") == 0;
 }
 
-/* The value that the words behind a flag give it, and how many of them it takes. NULL: it needs one. */
+/* The value that the words behind a flag give it, next to how many it takes. NULL: none. */
 static const char *value_of(const struct flag *flag, int left, char **next, int *taken)
 {
     *taken = 0;
@@ -111,12 +112,13 @@ static bool push_value(struct command *command, uint32_t index, const char *valu
 {
     const struct flag *flag = command->flags[index];
     if (value == NULL) {
-        return diag_push(command->diag, DIAG_C703, nowhere, NULL, "%s needs a value: %s %s", flag->name, flag->name,
-                         flag->value != NULL ? flag->value : "VALUE");
+        return diag_push(command->diag, DIAG_C703, nowhere, NULL, "%s needs a value: %s %s",
+                         flag->name, flag->name, flag->value != NULL ? flag->value : "VALUE");
     }
     if (command->values[index] != NULL) {
-        return diag_push(command->diag, DIAG_C705, nowhere, NULL, "%s is given twice: '%s' and '%s'", flag->name,
-                         command->values[index], value);
+        return diag_push(command->diag, DIAG_C705, nowhere, NULL,
+                         "%s is given twice: '%s' and '%s'", flag->name, command->values[index],
+                         value);
     }
     command->values[index] = value;
     return true;
@@ -135,12 +137,14 @@ static int parse_flag(struct command *command, int argc, char **argv, bool *good
         return argc > 1 && equals == NULL && argv[1][0] != '-' ? 2 : 1;
     }
     if (equals == NULL) {
-        *good = push_value(command, index, value_of(command->flags[index], argc - 1, argv + 1, &taken)) && *good;
+        *good = push_value(command, index,
+                           value_of(command->flags[index], argc - 1, argv + 1, &taken)) &&
+                *good;
         return 1 + taken;
     }
     if (command->flags[index]->kind == FLAG_SWITCH) {
-        *good = diag_push(command->diag, DIAG_C704, nowhere, NULL, "%s takes no value, '%s' was given", name,
-                          equals + 1);
+        *good = diag_push(command->diag, DIAG_C704, nowhere, NULL,
+                          "%s takes no value, '%s' was given", name, equals + 1);
         return 1;
     }
     *good = push_value(command, index, equals + 1) && *good;
@@ -152,14 +156,17 @@ static bool check_positional(struct command *command)
     const struct command_kind *kind = command->kind;
     const uint32_t count = command->positional_count;
     if (count > kind->positional_max) {
-        return diag_push(command->diag, DIAG_C706, nowhere, text_build(command->arena, "usage: %s", kind->usage),
+        return diag_push(command->diag, DIAG_C706, nowhere,
+                         text_build(command->arena, "usage: %s", kind->usage),
                          "'shardplan %s' does not know what to do with '%s'", kind->name,
                          command->positional[kind->positional_max]);
     }
     if (count < kind->positional_min) {
-        return diag_push(command->diag, DIAG_C706, nowhere, text_build(command->arena, "usage: %s", kind->usage),
+        return diag_push(command->diag, DIAG_C706, nowhere,
+                         text_build(command->arena, "usage: %s", kind->usage),
                          "'shardplan %s' needs %u word%s beside its flags, %u %s given", kind->name,
-                         kind->positional_min, kind->positional_min == 1 ? "" : "s", count, count == 1 ? "is" : "are");
+                         kind->positional_min, kind->positional_min == 1 ? "" : "s", count,
+                         count == 1 ? "is" : "are");
     }
     return true;
 }

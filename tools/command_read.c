@@ -6,7 +6,8 @@
 
 static const struct diag_place nowhere = {0};
 
-static const struct flag *flag_of(const struct command *command, const char *name, const char **value)
+static const struct flag *flag_of(const struct command *command, const char *name,
+                                  const char **value)
 {
     const uint32_t index = command_find_flag(command, name);
     if (index == UINT32_MAX) {
@@ -25,8 +26,8 @@ bool command_has(const struct command *command, const char *flag)
 bool command_searches(const struct command *command, const char *flag)
 {
     const uint32_t index = command_find_flag(command, flag);
-    return index != UINT32_MAX && command->flags[index]->searchable && command->values[index] != NULL &&
-           strcmp(command->values[index], "search") == 0;
+    return index != UINT32_MAX && command->flags[index]->searchable &&
+           command->values[index] != NULL && strcmp(command->values[index], "search") == 0;
 }
 
 static const struct flag *read_value(struct command *command, const char *name, const char **value)
@@ -36,17 +37,20 @@ static const struct flag *read_value(struct command *command, const char *name, 
         *value = flag->fallback;
     }
     if (*value == NULL) {
-        diag_push(command->diag, DIAG_C707, nowhere, text_build(command->arena, "usage: %s", command->kind->usage),
-                  "%s %s is missing: %s", flag->name, flag->value != NULL ? flag->value : "", flag->help);
+        diag_push(command->diag, DIAG_C707, nowhere,
+                  text_build(command->arena, "usage: %s", command->kind->usage),
+                  "%s %s is missing: %s", flag->name, flag->value != NULL ? flag->value : "",
+                  flag->help);
         return NULL;
     }
     return flag;
 }
 
-static bool refuse(struct command *command, const struct flag *flag, const char *value, const char *right)
+static bool refuse(struct command *command, const struct flag *flag, const char *value,
+                   const char *right)
 {
-    return diag_push(command->diag, DIAG_C704, nowhere, NULL, "%s is '%s': it must be %s%s", flag->name, value, right,
-                     flag->searchable ? ", or the word search" : "");
+    return diag_push(command->diag, DIAG_C704, nowhere, NULL, "%s is '%s': it must be %s%s",
+                     flag->name, value, right, flag->searchable ? ", or the word search" : "");
 }
 
 bool command_text(struct command *command, const char *name, const char **out)
@@ -56,9 +60,10 @@ bool command_text(struct command *command, const char *name, const char **out)
 
 static const char *count_range(struct command *command, const struct flag *flag)
 {
-    return flag->max > 0 ? text_build(command->arena, "a whole number from %llu to %llu", (unsigned long long)flag->min,
-                                      (unsigned long long)flag->max)
-                         : text_build(command->arena, "a whole number from %llu up", (unsigned long long)flag->min);
+    return flag->max > 0 ? text_build(command->arena, "a whole number from %llu to %llu",
+                                      (unsigned long long)flag->min, (unsigned long long)flag->max)
+                         : text_build(command->arena, "a whole number from %llu up",
+                                      (unsigned long long)flag->min);
 }
 
 static bool is_digits(const char *text)
@@ -139,8 +144,8 @@ bool command_quantity(struct command *command, const char *name, double *out)
         return false;
     }
     if (!unit_read(value, flag->unit, out)) {
-        return diag_push(command->diag, DIAG_C704, nowhere, unit_example(flag->unit), "%s is '%s': that is no quantity",
-                         flag->name, value);
+        return diag_push(command->diag, DIAG_C704, nowhere, unit_example(flag->unit),
+                         "%s is '%s': that is no quantity", flag->name, value);
     }
     return true;
 }

@@ -1,8 +1,8 @@
 /* All commands, in the order in which help lists them. */
 #include "tools/command.h"
 
-extern const struct command_kind command_plan, command_estimate, command_check, command_simulate, command_schedule,
-    command_collective, command_export, command_show, command_list;
+extern const struct command_kind command_plan, command_estimate, command_check, command_simulate,
+    command_schedule, command_collective, command_export, command_show, command_list;
 
 const struct command_kind *const command_table[] = {
     &command_plan,       &command_estimate, &command_check, &command_simulate, &command_schedule,

@@ -10,12 +10,12 @@
 
 /* One search with something forced. */
 struct forced {
-    const char *change;             /* "--tp 4" */
+    const char *change; /* "--tp 4" */
     struct planner_pins pins;
     bool found;
     double step_s;
-    const char *flags;              /* of the best plan then */
-    const char *why;                /* there is none */
+    const char *flags; /* of the best plan then */
+    const char *why;   /* there is none */
 };
 
 struct explanation {
@@ -27,7 +27,8 @@ struct explanation {
     uint32_t count;
 };
 
-static const char *why_none(const struct explanation *explanation, const struct planner_result *result)
+static const char *why_none(const struct explanation *explanation,
+                            const struct planner_result *result)
 {
     struct arena *arena = explanation->command->arena;
     if (result->least_over.plan == NULL) {
@@ -36,7 +37,8 @@ static const char *why_none(const struct explanation *explanation, const struct 
     const struct estimate *estimate = &result->least_over.estimate;
     const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
     return text_build(arena, "does not fit: at best %s over on stage %u",
-                      report_bytes(arena, stage->peak_bytes - stage->capacity_bytes), estimate->fullest_stage);
+                      report_bytes(arena, stage->peak_bytes - stage->capacity_bytes),
+                      estimate->fullest_stage);
 }
 
 static void search(struct explanation *explanation, struct forced *forced)
@@ -49,8 +51,8 @@ static void search(struct explanation *explanation, struct forced *forced)
     options.pins = forced->pins;
     options.top = 1;
     options.no_prune = false;
-    if (!planner_search(&explanation->question->problem, &explanation->question->estimator, &options, arena, &result,
-                        &diag)) {
+    if (!planner_search(&explanation->question->problem, &explanation->question->estimator,
+                        &options, arena, &result, &diag)) {
         forced->why = "no legal plan";
     } else if (result.count == 0) {
         forced->why = why_none(explanation, &result);
@@ -75,7 +77,8 @@ static struct forced *push(struct explanation *explanation, const char *change)
     return forced;
 }
 
-static void force_degree(struct explanation *explanation, uint32_t dim, uint32_t degree, const char *change)
+static void force_degree(struct explanation *explanation, uint32_t dim, uint32_t degree,
+                         const char *change)
 {
     struct forced *forced = push(explanation, change);
     if (forced != NULL) {
@@ -85,7 +88,8 @@ static void force_degree(struct explanation *explanation, uint32_t dim, uint32_t
 }
 
 /* Half, double the degree; the other way of a switch. Dims that a flag fixed stay. */
-static void force_dim(struct explanation *explanation, uint32_t index, const struct plan_words *words)
+static void force_dim(struct explanation *explanation, uint32_t index,
+                      const struct plan_words *words)
 {
     struct arena *arena = explanation->command->arena;
     const struct dim *dim = dim_table[index];
@@ -99,20 +103,25 @@ static void force_dim(struct explanation *explanation, uint32_t index, const str
         return;
     }
     if (degree % 2 == 0) {
-        force_degree(explanation, index, degree / 2, text_build(arena, "%s %u", dim->flag, degree / 2));
+        force_degree(explanation, index, degree / 2,
+                     text_build(arena, "%s %u", dim->flag, degree / 2));
     }
     force_degree(explanation, index, 2 * degree, text_build(arena, "%s %u", dim->flag, 2 * degree));
 }
 
-static void force_variants(struct explanation *explanation, uint32_t index, const struct plan_words *words)
+static void force_variants(struct explanation *explanation, uint32_t index,
+                           const struct plan_words *words)
 {
     const struct dim *dim = dim_table[index];
-    for (uint32_t variant = 0; words->degrees[index] > 1 && variant < dim->variant_count; variant++) {
-        if (explanation->options->pins.variants[index] != PIN_ANY || variant == words->variants[index]) {
+    for (uint32_t variant = 0; words->degrees[index] > 1 && variant < dim->variant_count;
+         variant++) {
+        if (explanation->options->pins.variants[index] != PIN_ANY ||
+            variant == words->variants[index]) {
             continue;
         }
-        struct forced *forced = push(explanation, text_build(explanation->command->arena, "%s-type %s", dim->flag,
-                                                             dim->variants[variant].name));
+        struct forced *forced =
+            push(explanation, text_build(explanation->command->arena, "%s-type %s", dim->flag,
+                                         dim->variants[variant].name));
         if (forced != NULL) {
             forced->pins.variants[index] = variant;
             forced->pins.degrees[index] = words->degrees[index];
@@ -128,7 +137,9 @@ static void force_micro_batch(struct explanation *explanation)
     const uint32_t others[2] = {micro_batch % 2 == 0 ? micro_batch / 2 : 0, 2 * micro_batch};
     for (uint32_t i = 0; i < 2 && explanation->options->pins.micro_batch == 0; i++) {
         struct forced *forced =
-            others[i] == 0 ? NULL : push(explanation, text_build(arena, "--micro-batch-size %u", others[i]));
+            others[i] == 0
+                ? NULL
+                : push(explanation, text_build(arena, "--micro-batch-size %u", others[i]));
         if (forced != NULL) {
             forced->pins.micro_batch = others[i];
             search(explanation, forced);
@@ -144,8 +155,9 @@ static void force_schedule(struct explanation *explanation)
         if (schedule_table[i] == best->schedule.schedule || plan_count_stages(best) == 1) {
             continue;
         }
-        struct forced *forced = push(
-            explanation, text_build(explanation->command->arena, "--schedule %s", schedule_table[i]->name));
+        struct forced *forced =
+            push(explanation,
+                 text_build(explanation->command->arena, "--schedule %s", schedule_table[i]->name));
         if (forced != NULL) {
             forced->pins.schedule = schedule_table[i];
             search(explanation, forced);
@@ -154,10 +166,12 @@ static void force_schedule(struct explanation *explanation)
 }
 
 /* Uses of a policy: without it, or its own choices by number. */
-static void force_policy(struct explanation *explanation, const char *policy, uint32_t choice, const char *change)
+static void force_policy(struct explanation *explanation, const char *policy, uint32_t choice,
+                         const char *change)
 {
     for (uint32_t i = 0; i < policy_table_count; i++) {
-        if (strcmp(policy_table[i]->name, policy) != 0 || explanation->options->pins.policy_pinned[i] ||
+        if (strcmp(policy_table[i]->name, policy) != 0 ||
+            explanation->options->pins.policy_pinned[i] ||
             explanation->options->pins.policy_choices[i] > 0) {
             continue;
         }
@@ -200,10 +214,12 @@ static void explain(struct explanation *explanation)
     force_policies(explanation, &words);
 }
 
-void explain_push(struct command *command, const struct question *question, const struct planner_options *options,
-                  const struct ranked_plan *best, struct json_writer *out)
+void explain_push(struct command *command, const struct question *question,
+                  const struct planner_options *options, const struct ranked_plan *best,
+                  struct json_writer *out)
 {
-    struct explanation explanation = {.command = command, .question = question, .options = options, .best = best};
+    struct explanation explanation = {
+        .command = command, .question = question, .options = options, .best = best};
     explain(&explanation);
     json_push_key(out, "explain");
     json_push_array(out);
@@ -224,24 +240,28 @@ void explain_push(struct command *command, const struct question *question, cons
     json_pop_array(out);
 }
 
-void explain_dump(struct command *command, const struct question *question, const struct planner_options *options,
-                  const struct ranked_plan *best)
+void explain_dump(struct command *command, const struct question *question,
+                  const struct planner_options *options, const struct ranked_plan *best)
 {
     static const char *const headings[] = {"forced", ">time", ">slower by", "why none", NULL};
-    struct explanation explanation = {.command = command, .question = question, .options = options, .best = best};
+    struct explanation explanation = {
+        .command = command, .question = question, .options = options, .best = best};
     struct table table;
     explain(&explanation);
     table_init(&table, command->arena, headings);
     for (uint32_t i = 0; i < explanation.count; i++) {
         const struct forced *forced = &explanation.rows[i];
         table_push(&table, "%s", forced->change);
-        table_push(&table, "%s", forced->found ? report_seconds(command->arena, forced->step_s) : "-");
         table_push(&table, "%s",
-                   forced->found ? text_build(command->arena, "%.2f %%",
-                                              100.0 * (forced->step_s / best->estimate.step_s - 1.0))
-                                 : "-");
+                   forced->found ? report_seconds(command->arena, forced->step_s) : "-");
+        table_push(&table, "%s",
+                   forced->found
+                       ? text_build(command->arena, "%.2f %%",
+                                    100.0 * (forced->step_s / best->estimate.step_s - 1.0))
+                       : "-");
         table_push(&table, "%s", forced->found ? "" : forced->why);
     }
-    text_push(&command->out, "\nOne choice forced to a neighbour, all the others searched again:\n\n");
+    text_push(&command->out,
+              "\nOne choice forced to a neighbour, all the others searched again:\n\n");
     table_dump(&table, &command->out);
 }

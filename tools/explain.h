@@ -4,9 +4,11 @@
 
 #include "tools/report.h"
 
-void explain_push(struct command *command, const struct question *question, const struct planner_options *options,
+void explain_push(struct command *command, const struct question *question,
+                  const struct planner_options *options,
                   const struct ranked_plan *best, struct json_writer *out);
-void explain_dump(struct command *command, const struct question *question, const struct planner_options *options,
+void explain_dump(struct command *command, const struct question *question,
+                  const struct planner_options *options,
                   const struct ranked_plan *best);
 
 #endif

@@ -67,8 +67,9 @@ static bool read_heading(struct reader *reader, char *line)
             }
         }
     }
-    return found == FIELD_COUNT || diag_push(reader->command->diag, DIAG_C720, place_of(reader), NULL,
-                                             "the first line must name the columns src,dst,bytes,start_s");
+    return found == FIELD_COUNT ||
+           diag_push(reader->command->diag, DIAG_C720, place_of(reader), NULL,
+                     "the first line must name the columns src,dst,bytes,start_s");
 }
 
 static bool read_device(struct reader *reader, const char *cell, uint32_t *out)
@@ -91,12 +92,14 @@ static bool read_device(struct reader *reader, const char *cell, uint32_t *out)
     return true;
 }
 
-static bool read_amount(struct reader *reader, enum field field, const char *cell, double max, double *out)
+static bool read_amount(struct reader *reader, enum field field, const char *cell, double max,
+                        double *out)
 {
     const char *at = cell;
     if (!command_parse_number(&at, out) || *at != '\0' || !(*out >= 0.0 && *out <= max)) {
         return diag_push(reader->command->diag, DIAG_C720, place_of(reader), NULL,
-                         "%s is '%s': it must be a number from 0 to %g", field_names[field], cell, max);
+                         "%s is '%s': it must be a number from 0 to %g", field_names[field], cell,
+                         max);
     }
     return true;
 }
@@ -105,7 +108,8 @@ static void push_transfer(struct reader *reader, const struct flows_transfer *tr
 {
     if (reader->count == reader->capacity) {
         const uint32_t capacity = reader->capacity == 0 ? 256 : 2 * reader->capacity;
-        struct flows_transfer *grown = ARENA_PUSH(reader->command->arena, struct flows_transfer, capacity);
+        struct flows_transfer *grown =
+            ARENA_PUSH(reader->command->arena, struct flows_transfer, capacity);
         if (reader->count > 0) {
             memcpy(grown, reader->transfers, reader->count * sizeof *grown);
         }
@@ -127,8 +131,12 @@ static bool read_row(struct reader *reader, char *line)
     const uint32_t *columns = reader->columns;
     bool good = read_device(reader, cells[columns[FIELD_SOURCE]], &transfer.source);
     good = read_device(reader, cells[columns[FIELD_DESTINATION]], &transfer.destination) && good;
-    good = read_amount(reader, FIELD_BYTES, cells[columns[FIELD_BYTES]], BYTES_MAX, &transfer.bytes) && good;
-    good = read_amount(reader, FIELD_START, cells[columns[FIELD_START]], START_MAX_S, &transfer.start_s) && good;
+    good =
+        read_amount(reader, FIELD_BYTES, cells[columns[FIELD_BYTES]], BYTES_MAX, &transfer.bytes) &&
+        good;
+    good = read_amount(reader, FIELD_START, cells[columns[FIELD_START]], START_MAX_S,
+                       &transfer.start_s) &&
+           good;
     if (good) {
         push_transfer(reader, &transfer);
     }
@@ -156,10 +164,10 @@ static bool read_lines(struct reader *reader, char *text)
     return good && (headed || read_heading(reader, text));
 }
 
-/* --- the answer -------------------------------------------------------------------------------------------------- */
+/* --- the answer ---------------------------------------------------------------------------- */
 
-static void dump_json(struct command *command, const struct reader *reader, const struct flows_result *result,
-                      double wall_s)
+static void dump_json(struct command *command, const struct reader *reader,
+                      const struct flows_result *result, double wall_s)
 {
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
@@ -167,7 +175,8 @@ static void dump_json(struct command *command, const struct reader *reader, cons
     json_push_key_string(&out, "version", SHARDPLAN_VERSION);
     json_push_key(&out, "digests");
     json_push_object(&out);
-    json_push_key_string(&out, "cluster", text_build(command->arena, "%016llx", reader->cluster->digest));
+    json_push_key_string(&out, "cluster",
+                         text_build(command->arena, "%016llx", reader->cluster->digest));
     json_pop_object(&out);
     json_push_key(&out, "flows");
     json_push_array(&out);
@@ -187,9 +196,11 @@ static void dump_json(struct command *command, const struct reader *reader, cons
     text_push(&command->out, "\n");
 }
 
-static void dump_people(struct command *command, const struct reader *reader, const struct flows_result *result)
+static void dump_people(struct command *command, const struct reader *reader,
+                        const struct flows_result *result)
 {
-    static const char *const headings[] = {">src", ">dst", ">size", ">start", ">finish", ">mean rate", NULL};
+    static const char *const headings[] = {">src",    ">dst",       ">size", ">start",
+                                           ">finish", ">mean rate", NULL};
     const uint32_t shown = reader->count < ROWS_SHOWN ? reader->count : ROWS_SHOWN;
     struct arena *arena = command->arena;
     struct table table;
@@ -221,12 +232,14 @@ int flow_file_run(struct command *command)
     struct flows_result result;
     struct text text;
     struct reader reader = {.command = command, .cluster = &cluster};
-    if (!command_text(command, "--flows", &reader.path) || !problem_flags_read_cluster(command, &cluster) ||
+    if (!command_text(command, "--flows", &reader.path) ||
+        !problem_flags_read_cluster(command, &cluster) ||
         !command_read_file(command, reader.path, &text) || !read_lines(&reader, text.bytes)) {
         return command_fail(command);
     }
     const double start_s = command_now_s();
-    if (!flows_run(&cluster, reader.transfers, reader.count, command->arena, &result, command->diag)) {
+    if (!flows_run(&cluster, reader.transfers, reader.count, command->arena, &result,
+                   command->diag)) {
         return command_fail(command);
     }
     if (command->json) {

@@ -5,8 +5,6 @@
 
 #define ZERO_POLICY "shard"
 #define KEEP_POLICY "keep"
-#define RANK_ORDER "--rank-order"
-#define DEFAULT_ORDER "default"
 #define EXPERT_TENSOR "--etp"
 
 static const struct diag_place nowhere = {0};
@@ -35,8 +33,9 @@ static const struct flag other_flags[] = {
      .absent = "1f1b; interleaved where --vpp is above 1"},
     {.name = "--zero",
      .kind = FLAG_CHOICE,
-     .help = "states sharded over data-parallel ranks: 1 optimizer (Megatron's distributed optimizer), "
-             "2 and gradients, 3 and parameters (FSDP)",
+     .help =
+         "states sharded over data-parallel ranks: 1 optimizer (Megatron's distributed optimizer), "
+         "2 and gradients, 3 and parameters (FSDP)",
      .choices = zero_levels,
      .absent = "0"},
     {.name = "--recompute",
@@ -45,10 +44,11 @@ static const struct flag other_flags[] = {
      .help = "activations made again in the backward pass: none, attention cores, whole layers "
              "(N: the first N of each chunk)",
      .absent = "none"},
-    {.name = RANK_ORDER,
+    {.name = PLAN_FLAGS_ORDER,
      .kind = FLAG_TEXT,
      .value = "ORDER",
-     .help = "which dimension's ranks sit closest together, such as tp,cp,pp,dp; default: the usual order",
+     .help = "which dimension's ranks sit closest together, such as tp,cp,pp,dp; default: the "
+             "usual order",
      .absent = "default"},
     {.name = EXPERT_TENSOR,
      .kind = FLAG_COUNT,
@@ -62,7 +62,7 @@ static const struct flag other_flags[] = {
 
 #define OTHER_COUNT (sizeof other_flags / sizeof other_flags[0])
 
-/* --- the flags ------------------------------------------------------------------------------------------------ */
+/* --- the flags ----------------------------------------------------------------------------- */
 
 static const char *type_flag(const struct dim *dim, struct arena *arena)
 {
@@ -76,7 +76,10 @@ static struct flag dim_flag(const struct dim *dim, bool searched)
     flag.value = dim->on_or_off ? NULL : "N";
     flag.min = 1;
     flag.max = UINT32_MAX - 1;
-    flag.absent = searched ? "searched" : dim->on_or_off ? "off" : strcmp(dim->name, "dp") == 0 ? "all devices left" : "1";
+    flag.absent = searched                       ? "searched"
+                  : dim->on_or_off               ? "off"
+                  : strcmp(dim->name, "dp") == 0 ? "all devices left"
+                                                 : "1";
     return flag;
 }
 
@@ -136,7 +139,8 @@ const struct flag *plan_flags_build_searched(struct arena *arena)
 bool plan_flags_any(const struct command *command)
 {
     for (uint32_t i = 0; i < dim_table_count; i++) {
-        if (command_has(command, dim_table[i]->flag) || command_has(command, type_flag(dim_table[i], command->arena))) {
+        if (command_has(command, dim_table[i]->flag) ||
+            command_has(command, type_flag(dim_table[i], command->arena))) {
             return true;
         }
     }
@@ -148,7 +152,7 @@ bool plan_flags_any(const struct command *command)
     return false;
 }
 
-/* --- values --------------------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------- */
 
 /* Given as a value, not as "search". */
 static bool is_pinned(const struct command *command, const char *flag)
@@ -172,10 +176,12 @@ static bool read_u32(struct command *command, const char *flag, uint32_t *out)
 static bool read_variant(struct command *command, const struct dim *dim, uint32_t *out)
 {
     const char *flag = type_flag(dim, command->arena);
-    return dim->variant_count <= 1 || !is_pinned(command, flag) || command_choice(command, flag, out);
+    return dim->variant_count <= 1 || !is_pinned(command, flag) ||
+           command_choice(command, flag, out);
 }
 
-static bool read_dim(struct command *command, const struct dim *dim, uint32_t *degree, uint32_t *variant)
+static bool read_dim(struct command *command, const struct dim *dim, uint32_t *degree,
+                     uint32_t *variant)
 {
     bool on = false, good = true;
     if (!dim->on_or_off) {
@@ -262,8 +268,9 @@ static bool read_recompute(struct command *command, struct policy_use *out, uint
         return true;
     }
     if ((counted && !read_layers(word + 5, &layers)) || (!full && strcmp(word, "selective") != 0)) {
-        return diag_push(command->diag, DIAG_C704, nowhere, NULL,
-                         "--recompute is '%s': it must be none, selective, full, or full:N with N layers", word);
+        return diag_push(
+            command->diag, DIAG_C704, nowhere, NULL,
+            "--recompute is '%s': it must be none, selective, full, or full:N with N layers", word);
     }
     *out = recompute_use(full ? "full" : "selective");
     if (counted) {
@@ -283,7 +290,7 @@ static uint32_t policy_index(const char *name)
     BUG("there is no policy '%s'", name);
 }
 
-/* --- a search ------------------------------------------------------------------------------------------------- */
+/* --- a search ------------------------------------------------------------------------------ */
 
 static bool read_policies(struct command *command, struct planner_pins *out)
 {
@@ -317,15 +324,15 @@ static bool read_expert_tensor(struct command *command, uint32_t *degrees)
         }
         if (degrees[i] != PIN_SEARCH && degrees[i] != degree) {
             return diag_push(command->diag, DIAG_P485, nowhere, NULL,
-                             "%s %u beside %s %u cannot be costed yet: only equal degrees can", EXPERT_TENSOR, degree,
-                             dim_table[i]->flag, degrees[i]);
+                             "%s %u beside %s %u cannot be costed yet: only equal degrees can",
+                             EXPERT_TENSOR, degree, dim_table[i]->flag, degrees[i]);
         }
         degrees[i] = degree;
     }
     return true;
 }
 
-static bool read_pins(struct command *command, struct planner_pins *out)
+bool plan_flags_read_values(struct command *command, struct planner_pins *out)
 {
     bool good = true;
     memset(out, 0, sizeof *out);
@@ -338,7 +345,7 @@ static bool read_pins(struct command *command, struct planner_pins *out)
     good = read_u32(command, "--micro-batch-size", &out->micro_batch) && good;
     good = read_u32(command, "--vpp", &out->chunks) && good;
     good = read_schedule(command, &out->schedule) && good;
-    out->order_pinned = is_pinned(command, RANK_ORDER);
+    out->order_pinned = is_pinned(command, PLAN_FLAGS_ORDER);
     good = read_expert_tensor(command, out->degrees) && good;
     return read_policies(command, out) && good;
 }
@@ -346,12 +353,14 @@ static bool read_pins(struct command *command, struct planner_pins *out)
 bool plan_flags_read_pins(struct command *command, struct planner_pins *out)
 {
     const char *order;
-    if (!read_pins(command, out)) {
+    if (!plan_flags_read_values(command, out)) {
         return false;
     }
-    if (out->order_pinned && command_text(command, RANK_ORDER, &order) && strcmp(order, DEFAULT_ORDER) != 0) {
+    if (out->order_pinned && command_text(command, PLAN_FLAGS_ORDER, &order) &&
+        strcmp(order, PLAN_FLAGS_USUAL) != 0) {
         return diag_push(command->diag, DIAG_C704, nowhere, "`shardplan estimate` takes any order",
-                         "%s is '%s': in a search it must be %s or search", RANK_ORDER, order, DEFAULT_ORDER);
+                         "%s is '%s': in a search it must be %s or search", PLAN_FLAGS_ORDER, order,
+                         PLAN_FLAGS_USUAL);
     }
     return true;
 }
@@ -371,139 +380,4 @@ void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena)
         pins->use_count++;
         pins->policy_pinned[keep] = true;
     }
-}
-
-/* --- one plan --------------------------------------------------------------------------------------------------- */
-
-static uint32_t place_of(const struct runtime *runtime, uint32_t dim)
-{
-    return runtime_find_place(runtime, dim_table[dim]->name, dim_table[dim]->order);
-}
-
-/* Indices of dim_table by default place in the runtime's rank order. */
-static void sort_by_place(const struct runtime *runtime, uint32_t *order)
-{
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        uint32_t k = i;
-        for (; k > 0 && place_of(runtime, order[k - 1]) > place_of(runtime, i); k--) {
-            order[k] = order[k - 1];
-        }
-        order[k] = i;
-    }
-}
-
-/* Of the dims that are hosts; of all factors when there are none. */
-static uint64_t product_of(const uint32_t *degrees, const char *const *hosts)
-{
-    uint64_t product = 1;
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        bool counts = hosts == NULL && dim_table[i]->kind == DIM_FACTOR;
-        for (uint32_t h = 0; hosts != NULL && h < 3 && hosts[h] != NULL; h++) {
-            counts = counts || strcmp(hosts[h], dim_table[i]->name) == 0;
-        }
-        product *= counts && degrees[i] != PIN_SEARCH ? degrees[i] : 1;
-    }
-    return product;
-}
-
-/* The data-parallel degree takes the devices left, the others are 1. */
-static void settle_degrees(const struct problem *problem, uint32_t *degrees)
-{
-    const uint64_t product = product_of(degrees, NULL), devices = problem->cluster->device_count;
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        if (degrees[i] == PIN_SEARCH) {
-            const bool takes_rest = strcmp(dim_table[i]->name, "dp") == 0 && devices % product == 0;
-            degrees[i] = takes_rest ? (uint32_t)(devices / product) : 1;
-        }
-    }
-}
-
-/* Dims named come first, in that order; the others by their default places. */
-static bool read_order(struct command *command, const struct runtime *runtime, uint32_t *out)
-{
-    const char *text = DEFAULT_ORDER;
-    sort_by_place(runtime, out);
-    if (command_has(command, RANK_ORDER) && !command_text(command, RANK_ORDER, &text)) {
-        return false;
-    }
-    uint32_t placed = 0;
-    for (const char *at = strcmp(text, DEFAULT_ORDER) == 0 ? NULL : text; at != NULL;) {
-        const size_t length = strcspn(at, ",");
-        const char *name = text_build_copy(command->arena, at, length);
-        uint32_t from = placed;
-        while (from < dim_table_count && strcmp(dim_table[out[from]]->name, name) != 0) {
-            from++;
-        }
-        if (from == dim_table_count) {
-            return diag_push(command->diag, DIAG_C704, nowhere, "`shardplan list dims` names them",
-                             "%s is '%s': '%s' is no dimension, or named twice", RANK_ORDER, text, name);
-        }
-        const uint32_t chosen = out[from];
-        memmove(&out[placed + 1], &out[placed], (from - placed) * sizeof *out);
-        out[placed++] = chosen;
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    return true;
-}
-
-static void fill_group(const struct planner_pins *pins, const uint32_t *order, struct group *out)
-{
-    const uint32_t *degrees = pins->degrees;
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        const struct dim *dim = dim_table[order[i]];
-        const uint32_t degree = degrees[order[i]];
-        if (dim->kind == DIM_FACTOR && degree > 1) {
-            out->mesh[out->mesh_count++] =
-                (struct mesh_dim){.dim = dim, .degree = degree, .variant = pins->variants[order[i]]};
-        } else if (dim->kind != DIM_FACTOR && degree > 1) {
-            const uint32_t on = (uint32_t)product_of(degrees, dim->hosts);
-            const struct mesh_fold fold = {.dim = dim, .degree = dim->on_or_off ? on : degree};
-            if (fold.degree > 1) {
-                out->folds[out->fold_count++] = fold;
-            }
-        }
-    }
-}
-
-static bool read_schedule_shape(struct command *command, struct plan_schedule *out)
-{
-    out->micro_batch = 1;
-    out->chunks = 1;
-    bool good = read_u32(command, "--micro-batch-size", &out->micro_batch);
-    good = read_u32(command, "--vpp", &out->chunks) && good;
-    out->schedule = schedule_find(out->chunks > 1 ? "interleaved" : "1f1b");
-    return read_schedule(command, &out->schedule) && good;
-}
-
-static bool read_uses(struct command *command, const struct problem *problem, struct plan *out)
-{
-    uint32_t level = 0, uses = 0;
-    struct policy_use *list = ARENA_PUSH(command->arena, struct policy_use, 2);
-    bool good = !command_has(command, "--zero") || command_choice(command, "--zero", &level);
-    const struct policy *shard = policy_find(ZERO_POLICY);
-    if (level > 0 && shard->choose(problem, out, level - 1, command->arena, &list[0])) {
-        out->policy_count = 1;
-    }
-    good = read_recompute(command, &list[out->policy_count], &uses) && good;
-    out->policy_count += uses;
-    out->policies = list;
-    return good;
-}
-
-bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out)
-{
-    struct planner_pins pins;
-    uint32_t order[DIM_MAX];
-    if (!read_pins(command, &pins) || !read_order(command, problem->setup->runtime, order)) {
-        return false;
-    }
-    memset(out, 0, sizeof *out);
-    out->groups = ARENA_PUSH(command->arena, struct group, 1);
-    out->group_count = 1;
-    settle_degrees(problem, pins.degrees);
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
-    }
-    fill_group(&pins, order, out->groups);
-    return read_schedule_shape(command, &out->schedule) && read_uses(command, problem, out);
 }

@@ -13,9 +13,15 @@ const struct flag *plan_flags_build_searched(struct arena *arena);
 /* Was any of them given? */
 bool plan_flags_any(const struct command *command);
 
+#define PLAN_FLAGS_ORDER "--rank-order"
+#define PLAN_FLAGS_USUAL "default"
+
+/* What the flags fix, rank order but for being given left aside. */
+bool plan_flags_read_values(struct command *command, struct planner_pins *out);
 /* Pins for a search. */
 bool plan_flags_read_pins(struct command *command, struct planner_pins *out);
-/* What is still searched of them is pinned to what takes least memory: sequences one by one, whole layers recomputed,
+/* What is still searched of them is pinned to what takes least memory: sequences one by one, whole
+ * layers recomputed,
  * one rank order. For questions about room alone. */
 void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena);
 /* A whole plan without layers; not checked yet. */
@@ -30,7 +36,8 @@ struct plan_words {
 };
 void plan_flags_describe(const struct plan *plan, struct arena *arena, struct plan_words *out);
 /* The plan as flags: "--tp 8 --pp 4 ...", all that plan_flags_read needs for the same plan. */
-void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, struct arena *arena, struct text *out);
+void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, struct arena *arena,
+                     struct text *out);
 /* The rank order is the runtime's usual one. */
 bool plan_flags_is_default_order(const struct plan *plan, const struct runtime *runtime);
 

@@ -23,7 +23,8 @@ static uint32_t zero_of(const struct plan *plan)
 static const char *recompute_of(const struct plan *plan, struct arena *arena)
 {
     const struct policy_use *use = find_use(plan, "keep");
-    const struct policy_value *granularity = use == NULL ? NULL : policy_find_value(use, "granularity");
+    const struct policy_value *granularity =
+        use == NULL ? NULL : policy_find_value(use, "granularity");
     const struct policy_value *layers = use == NULL ? NULL : policy_find_value(use, "layers");
     if (use == NULL || (granularity != NULL && granularity->word == 0)) {
         return "none";
@@ -31,7 +32,8 @@ static const char *recompute_of(const struct plan *plan, struct arena *arena)
     if (granularity != NULL && granularity->word == 1) {
         return "selective";
     }
-    return layers == NULL ? "full" : text_build(arena, "full:%llu", (unsigned long long)layers->count);
+    return layers == NULL ? "full"
+                          : text_build(arena, "full:%llu", (unsigned long long)layers->count);
 }
 
 static uint32_t variant_of(const struct plan *plan, const struct dim *dim)
@@ -72,7 +74,8 @@ bool plan_flags_is_default_order(const struct plan *plan, const struct runtime *
     return true;
 }
 
-static void push_dim(const struct dim *dim, const struct plan_words *words, uint32_t index, struct text *out)
+static void push_dim(const struct dim *dim, const struct plan_words *words, uint32_t index,
+                     struct text *out)
 {
     const uint32_t degree = words->degrees[index];
     if (dim->kind != DIM_FACTOR && degree <= 1) {
@@ -99,7 +102,8 @@ static void push_order(const struct plan *plan, struct text *out)
     }
 }
 
-void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, struct arena *arena, struct text *out)
+void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, struct arena *arena,
+                     struct text *out)
 {
     struct plan_words words;
     plan_flags_describe(plan, arena, &words);

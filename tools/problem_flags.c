@@ -9,7 +9,8 @@ const struct flag problem_flags_cluster[] = {
     {.name = "--cluster",
      .kind = FLAG_TEXT,
      .value = "C",
-     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON file"},
+     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON "
+             "file"},
     {.name = NULL},
 };
 
@@ -21,14 +22,22 @@ static const struct flag problem_list[] = {
     {.name = "--cluster",
      .kind = FLAG_TEXT,
      .value = "C",
-     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON file"},
+     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON "
+             "file"},
     {.name = "--global-batch-size",
      .kind = FLAG_COUNT,
      .value = "N",
      .help = "sequences per training step, over all devices",
      .min = 1},
-    {.name = "--seq-length", .kind = FLAG_COUNT, .value = "N", .help = "tokens per sequence", .min = 1},
-    {.name = "--dtype", .kind = FLAG_CHOICE, .help = "number format of matrix multiplies", .fallback = "bf16"},
+    {.name = "--seq-length",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "tokens per sequence",
+     .min = 1},
+    {.name = "--dtype",
+     .kind = FLAG_CHOICE,
+     .help = "number format of matrix multiplies",
+     .fallback = "bf16"},
     {.name = "--optimizer", .kind = FLAG_CHOICE, .help = "optimizer", .fallback = "adam"},
     {.name = "--runtime",
      .kind = FLAG_TEXT,
@@ -123,7 +132,8 @@ static void link_problem(struct question *out)
 bool problem_flags_read_cluster(struct command *command, struct cluster *out)
 {
     const char *cluster;
-    return command_text(command, "--cluster", &cluster) && cluster_read(cluster, command->arena, out, command->diag);
+    return command_text(command, "--cluster", &cluster) &&
+           cluster_read(cluster, command->arena, out, command->diag);
 }
 
 bool problem_flags_read(struct command *command, struct question *out)
@@ -140,14 +150,17 @@ bool problem_flags_read(struct command *command, struct question *out)
     return good && join(command, out);
 }
 
-bool problem_flags_adopt(struct command *command, const struct problem *problem, struct question *out)
+bool problem_flags_adopt(struct command *command, const struct problem *problem,
+                         struct question *out)
 {
     bool good = true;
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; problem_list[i].name != NULL; i++) {
         if (command_has(command, problem_list[i].name)) {
-            good = diag_push(command->diag, DIAG_C709, nowhere, "edit the plan file, or leave it out and give all flags",
-                             "%s is given beside a saved plan, which states it already", problem_list[i].name);
+            good = diag_push(command->diag, DIAG_C709, nowhere,
+                             "edit the plan file, or leave it out and give all flags",
+                             "%s is given beside a saved plan, which states it already",
+                             problem_list[i].name);
         }
     }
     out->model = *problem->model;
@@ -158,8 +171,8 @@ bool problem_flags_adopt(struct command *command, const struct problem *problem,
     return good && join(command, out);
 }
 
-bool problem_flags_move(struct command *command, const struct question *from, const struct cluster *cluster,
-                        struct question *out)
+bool problem_flags_move(struct command *command, const struct question *from,
+                        const struct cluster *cluster, struct question *out)
 {
     *out = *from;
     out->cluster = *cluster;

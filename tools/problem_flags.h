@@ -26,9 +26,11 @@ extern const struct flag problem_flags_cluster[];
 bool problem_flags_read(struct command *command, struct question *out);
 bool problem_flags_read_cluster(struct command *command, struct cluster *out);
 /* From a file's problem, which flags must not contradict. */
-bool problem_flags_adopt(struct command *command, const struct problem *problem, struct question *out);
+bool problem_flags_adopt(struct command *command, const struct problem *problem,
+                         struct question *out);
 /* The same question on another cluster. */
-bool problem_flags_move(struct command *command, const struct question *from, const struct cluster *cluster,
+bool problem_flags_move(struct command *command, const struct question *from,
+                        const struct cluster *cluster,
                         struct question *out);
 
 #endif

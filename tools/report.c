@@ -14,7 +14,8 @@ static void find_provenance(const struct costmodel *judge, struct verdict *out)
     }
 }
 
-void report_judge(struct command *command, const struct question *question, struct plan *plan, struct verdict *out)
+void report_judge(struct command *command, const struct question *question, struct plan *plan,
+                  struct verdict *out)
 {
     struct costmodel judge;
     struct estimator estimator;

@@ -9,36 +9,46 @@
 struct verdict {
     const struct plan *plan;
     struct estimate estimate;                   /* with stages */
-    double provenance_frac[PROVENANCE_COUNT];   /* share of priced kernel seconds by origin of the price */
+    /* share of priced kernel seconds by origin of the price */
+    double provenance_frac[PROVENANCE_COUNT];
     bool simulated;
     double simulated_step_s;
 };
 
-/* Judges a plan with layers, or chooses them, by a judge of its own so that provenance is that plan's. */
-void report_judge(struct command *command, const struct question *question, struct plan *plan, struct verdict *out);
+/* Judges a plan with layers, or chooses them, by a judge of its own so that provenance is that
+ * plan's. */
+void report_judge(struct command *command, const struct question *question, struct plan *plan,
+                  struct verdict *out);
 
 struct report_rates {
     double tokens_per_s, tokens_per_s_per_device;
-    double mfu_frac;                    /* of the model FLOPs that the causal mask leaves; 0: peak not known */
+    /* of the model FLOPs that the causal mask leaves; 0: peak not known */
+    double mfu_frac;
     double mfu_full_attention_frac;     /* the same with attention counted in full */
 };
 void report_find_rates(const struct question *question, double step_s, struct report_rates *out);
 
-/* --- JSON: keys of an open object ------------------------------------------------------------------------------ */
-void report_push_head(struct command *command, const struct problem *problem, struct json_writer *out);
-void report_push_verdict(struct command *command, const struct question *question, const struct verdict *verdict,
+/* --- JSON: keys of an open object
+ * ------------------------------------------------------------------------------ */
+void report_push_head(struct command *command, const struct problem *problem,
+                      struct json_writer *out);
+void report_push_verdict(struct command *command, const struct question *question,
+                         const struct verdict *verdict,
                          struct json_writer *out);
-void report_push_configuration(struct command *command, const struct problem *problem, const struct plan *plan,
+void report_push_configuration(struct command *command, const struct problem *problem,
+                               const struct plan *plan,
                                struct json_writer *out);
 void report_push_certificate(const struct certificate *certificate, struct json_writer *out);
 
-/* --- people ---------------------------------------------------------------------------------------------------- */
+/* --- people ---------------------------------------------------------------------------------- */
 /* A plan's flags behind a head of 9 columns, wrapped. */
 void report_dump_flags(struct command *command, const char *head, const struct plan *plan,
                        const struct runtime *runtime);
 void report_dump_question(struct command *command, const struct question *question);
-void report_dump_verdict(struct command *command, const struct question *question, const struct verdict *verdict);
-void report_dump_certificate(struct command *command, const struct certificate *certificate, double best_s);
+void report_dump_verdict(struct command *command, const struct question *question,
+                         const struct verdict *verdict);
+void report_dump_certificate(struct command *command, const struct certificate *certificate,
+                             double best_s);
 /* What the times rest on. */
 void report_dump_provenance(struct command *command, const struct verdict *verdict);
 /* Which stage lacks memory, how much, for what. */

@@ -2,7 +2,8 @@
 #include "tools/plan_flags.h"
 #include "tools/report.h"
 
-void report_push_head(struct command *command, const struct problem *problem, struct json_writer *out)
+void report_push_head(struct command *command, const struct problem *problem,
+                      struct json_writer *out)
 {
     struct arena *arena = command->arena;
     json_push_key_string(out, "version", SHARDPLAN_VERSION);
@@ -10,12 +11,13 @@ void report_push_head(struct command *command, const struct problem *problem, st
     json_push_object(out);
     json_push_key_string(out, "model", text_build(arena, "%016llx", problem->model->digest));
     json_push_key_string(out, "cluster", text_build(arena, "%016llx", problem->cluster->digest));
-    json_push_key_string(out, "setup", text_build(arena, "%016llx", setup_digest(problem->setup, arena)));
+    json_push_key_string(out, "setup",
+                         text_build(arena, "%016llx", setup_digest(problem->setup, arena)));
     json_pop_object(out);
 }
 
-void report_push_configuration(struct command *command, const struct problem *problem, const struct plan *plan,
-                               struct json_writer *out)
+void report_push_configuration(struct command *command, const struct problem *problem,
+                               const struct plan *plan, struct json_writer *out)
 {
     struct plan_words words;
     struct text flags;
@@ -36,7 +38,8 @@ void report_push_configuration(struct command *command, const struct problem *pr
     }
     json_push_key_u64(out, "micro_batch_size", plan->schedule.micro_batch);
     json_push_key_u64(out, "vpp", plan->schedule.chunks);
-    json_push_key_string(out, "schedule", plan->schedule.schedule == NULL ? NULL : plan->schedule.schedule->name);
+    json_push_key_string(out, "schedule",
+                         plan->schedule.schedule == NULL ? NULL : plan->schedule.schedule->name);
     json_push_key_u64(out, "zero", words.zero);
     json_push_key_string(out, "recompute", words.recompute);
     text_init(&flags, command->arena);
@@ -45,7 +48,8 @@ void report_push_configuration(struct command *command, const struct problem *pr
     json_pop_object(out);
 }
 
-static void push_costs(struct command *command, const struct stage_estimate *stage, struct json_writer *out)
+static void push_costs(struct command *command, const struct stage_estimate *stage,
+                       struct json_writer *out)
 {
     for (uint32_t i = 0; i < COST_COUNT; i++) {
         const char *key = estimator_cost_key(i, command->arena);
@@ -58,14 +62,16 @@ static void push_costs(struct command *command, const struct stage_estimate *sta
 static void push_memory(const struct stage_estimate *stage, struct json_writer *out)
 {
     for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
-        json_push_key_double(out, estimator_memory_key((enum memory_class)i), stage->memory_bytes[i]);
+        json_push_key_double(out, estimator_memory_key((enum memory_class)i),
+                             stage->memory_bytes[i]);
     }
     json_push_key_double(out, "peak_bytes", stage->peak_bytes);
     json_push_key_double(out, "first_step_peak_bytes", stage->first_step_peak_bytes);
     json_push_key_double(out, "capacity_bytes", stage->capacity_bytes);
 }
 
-static void push_layers(const struct plan_schedule *schedule, uint32_t stage, struct json_writer *out)
+static void push_layers(const struct plan_schedule *schedule, uint32_t stage,
+                        struct json_writer *out)
 {
     json_push_key(out, "layers");
     json_push_array(out);
@@ -75,7 +81,8 @@ static void push_layers(const struct plan_schedule *schedule, uint32_t stage, st
     json_pop_array(out);
 }
 
-static void push_stages(struct command *command, const struct verdict *verdict, struct json_writer *out)
+static void push_stages(struct command *command, const struct verdict *verdict,
+                        struct json_writer *out)
 {
     const struct estimate *estimate = &verdict->estimate;
     json_push_key(out, "stages");
@@ -107,13 +114,14 @@ static void push_provenance(const struct verdict *verdict, struct json_writer *o
     json_push_key(out, "provenance");
     json_push_object(out);
     for (uint32_t i = 0; i < PROVENANCE_COUNT; i++) {
-        json_push_key_double(out, prices_provenance_name((enum provenance)i), verdict->provenance_frac[i]);
+        json_push_key_double(out, prices_provenance_name((enum provenance)i),
+                             verdict->provenance_frac[i]);
     }
     json_pop_object(out);
 }
 
-void report_push_verdict(struct command *command, const struct question *question, const struct verdict *verdict,
-                         struct json_writer *out)
+void report_push_verdict(struct command *command, const struct question *question,
+                         const struct verdict *verdict, struct json_writer *out)
 {
     const struct estimate *estimate = &verdict->estimate;
     struct report_rates rates;

@@ -42,15 +42,16 @@ void report_dump_question(struct command *command, const struct question *questi
     const struct setup *setup = &question->setup;
     const struct cluster *cluster = &question->cluster;
     const uint64_t parameters = model_count_parameters(&question->model);
-    text_push(&command->out, "model    %s, %.4g billion parameters\n", question->model.name, (double)parameters / 1e9);
+    text_push(&command->out, "model    %s, %.4g billion parameters\n", question->model.name,
+              (double)parameters / 1e9);
     text_push(&command->out, "cluster  %s: %s devices %s\n", cluster->name,
               report_count(command->arena, cluster->device_count), cluster->accelerators[0].name);
     text_push(&command->out, "step     %llu sequences of %llu tokens, %s, %s, runtime %s\n\n",
-              (unsigned long long)setup->global_batch, (unsigned long long)setup->seq_length, dtype_name(setup->dtype),
-              setup->optimizer->name, setup->runtime->name);
+              (unsigned long long)setup->global_batch, (unsigned long long)setup->seq_length,
+              dtype_name(setup->dtype), setup->optimizer->name, setup->runtime->name);
 }
 
-/* --- the plan ------------------------------------------------------------------------------------------------- */
+/* --- the plan ------------------------------------------------------------------------------ */
 
 void report_dump_flags(struct command *command, const char *head, const struct plan *plan,
                        const struct runtime *runtime)
@@ -76,7 +77,8 @@ void report_dump_flags(struct command *command, const char *head, const struct p
     text_push(&command->out, "\n");
 }
 
-static void dump_rates(struct command *command, const struct question *question, const struct verdict *verdict)
+static void dump_rates(struct command *command, const struct question *question,
+                       const struct verdict *verdict)
 {
     struct arena *arena = command->arena;
     struct text *out = &command->out;
@@ -85,18 +87,22 @@ static void dump_rates(struct command *command, const struct question *question,
     report_find_rates(question, estimate->step_s, &rates);
     text_push(out, "time     %s per step", report_seconds(arena, estimate->step_s));
     if (verdict->simulated) {
-        text_push(out, "; the simulator says %s (%+.1f %%)", report_seconds(arena, verdict->simulated_step_s),
+        text_push(out, "; the simulator says %s (%+.1f %%)",
+                  report_seconds(arena, verdict->simulated_step_s),
                   100.0 * (verdict->simulated_step_s / estimate->step_s - 1.0));
     }
     text_push(out, "\nrate     %s tokens/s per device, %s in all\n",
               report_count(arena, (uint64_t)(rates.tokens_per_s_per_device + 0.5)),
               report_count(arena, (uint64_t)(rates.tokens_per_s + 0.5)));
     if (rates.mfu_frac > 0.0) {
-        text_push(out, "MFU      %.1f %% of the dense %s peak; %.1f %% with masked attention counted too\n",
-                  100.0 * rates.mfu_frac, dtype_name(question->setup.dtype), 100.0 * rates.mfu_full_attention_frac);
+        text_push(
+            out,
+            "MFU      %.1f %% of the dense %s peak; %.1f %% with masked attention counted too\n",
+            100.0 * rates.mfu_frac, dtype_name(question->setup.dtype),
+            100.0 * rates.mfu_full_attention_frac);
     } else {
-        text_push(out, "MFU      not stated: %s has no %s peak of its own\n", question->cluster.accelerators[0].name,
-                  dtype_name(question->setup.dtype));
+        text_push(out, "MFU      not stated: %s has no %s peak of its own\n",
+                  question->cluster.accelerators[0].name, dtype_name(question->setup.dtype));
     }
     text_push(out, "memory   %s of %s usable per device", report_bytes(arena, estimate->peak_bytes),
               report_bytes(arena, estimate->capacity_bytes));
@@ -106,13 +112,16 @@ static void dump_rates(struct command *command, const struct question *question,
     text_push(out, "%s\n", estimate->fits ? "" : ": DOES NOT FIT");
 }
 
-/* --- tables --------------------------------------------------------------------------------------------------- */
+/* --- tables -------------------------------------------------------------------------------- */
 
 /* "tp_comm_s" for people. */
 static const char *cost_name(uint32_t cost, struct arena *arena)
 {
-    static const char *const names[COST_DIM] = {"compute", "recomputation", "optimizer", "overhead", "idle (bubble)"};
-    return cost < COST_DIM ? names[cost] : text_build(arena, "%s communication", dim_table[cost - COST_DIM]->name);
+    static const char *const names[COST_DIM] = {"compute", "recomputation", "optimizer", "overhead",
+                                                "idle (bubble)"};
+    return cost < COST_DIM
+               ? names[cost]
+               : text_build(arena, "%s communication", dim_table[cost - COST_DIM]->name);
 }
 
 static void dump_breakdown(struct command *command, const struct estimate *estimate)
@@ -132,7 +141,8 @@ static void dump_breakdown(struct command *command, const struct estimate *estim
     text_push(&command->out, "\n");
     table_dump(&table, &command->out);
     if (estimate->stage_count > 1) {
-        text_push(&command->out, "of stage %u, the slowest; communication only where compute does not hide it\n",
+        text_push(&command->out,
+                  "of stage %u, the slowest; communication only where compute does not hide it\n",
                   estimate->slowest_stage);
     } else {
         text_push(&command->out, "communication only where compute does not hide it\n");
@@ -142,7 +152,8 @@ static void dump_breakdown(struct command *command, const struct estimate *estim
 static const char *memory_name(uint32_t class)
 {
     static const char *const names[MEMORY_CLASS_COUNT] = {
-        "parameters", "gradients", "optimizer states", "activations", "logits", "buffers", "context, libraries"};
+        "parameters", "gradients", "optimizer states",  "activations",
+        "logits",     "buffers",   "context, libraries"};
     return names[class];
 }
 
@@ -176,18 +187,22 @@ static double comm_s(const struct stage_estimate *stage)
     return sum_s;
 }
 
-static const char *layers_of(const struct plan_schedule *schedule, uint32_t stage, struct arena *arena)
+static const char *layers_of(const struct plan_schedule *schedule, uint32_t stage,
+                             struct arena *arena)
 {
     struct text text;
     text_init(&text, arena);
-    for (uint32_t chunk = 0; schedule->layers != NULL && chunk < schedule->chunks && chunk < 8; chunk++) {
-        text_push(&text, "%s%u", chunk == 0 ? "" : "+", schedule->layers[stage * schedule->chunks + chunk]);
+    for (uint32_t chunk = 0; schedule->layers != NULL && chunk < schedule->chunks && chunk < 8;
+         chunk++) {
+        text_push(&text, "%s%u", chunk == 0 ? "" : "+",
+                  schedule->layers[stage * schedule->chunks + chunk]);
     }
     text_push(&text, schedule->chunks > 8 ? "+..." : "");
     return text.bytes;
 }
 
-static void push_stage(struct command *command, const struct verdict *verdict, uint32_t index, struct table *table)
+static void push_stage(struct command *command, const struct verdict *verdict, uint32_t index,
+                       struct table *table)
 {
     struct arena *arena = command->arena;
     const struct stage_estimate *stage = &verdict->estimate.stages[index];
@@ -203,8 +218,8 @@ static void push_stage(struct command *command, const struct verdict *verdict, u
 
 static void dump_stages(struct command *command, const struct verdict *verdict)
 {
-    static const char *const headings[] = {">stage",  ">layers", ">compute", ">communication", ">idle",
-                                           ">the rest", ">memory", NULL};
+    static const char *const headings[] = {">stage", ">layers",   ">compute", ">communication",
+                                           ">idle",  ">the rest", ">memory",  NULL};
     const uint32_t count = verdict->estimate.stage_count;
     const uint32_t shown = count > STAGES_SHOWN ? STAGES_SHOWN : count;
     struct table table;
@@ -218,11 +233,13 @@ static void dump_stages(struct command *command, const struct verdict *verdict)
     text_push(&command->out, "\n");
     table_dump(&table, &command->out);
     if (shown < count) {
-        text_push(&command->out, "stages %u to %u are left out here; --json has all\n", shown - 1, count - 2);
+        text_push(&command->out, "stages %u to %u are left out here; --json has all\n", shown - 1,
+                  count - 2);
     }
 }
 
-void report_dump_verdict(struct command *command, const struct question *question, const struct verdict *verdict)
+void report_dump_verdict(struct command *command, const struct question *question,
+                         const struct verdict *verdict)
 {
     report_dump_flags(command, "plan", verdict->plan, &question->runtime);
     dump_rates(command, question, verdict);
@@ -237,7 +254,8 @@ void report_dump_provenance(struct command *command, const struct verdict *verdi
     text_push(&command->out, "\nPrices of the kernels, by share of their time:");
     for (uint32_t i = 0; i < PROVENANCE_COUNT; i++) {
         if (verdict->provenance_frac[i] > 0.0) {
-            text_push(&command->out, "%s %.1f %% %s", first ? "" : ",", 100.0 * verdict->provenance_frac[i],
+            text_push(&command->out, "%s %.1f %% %s", first ? "" : ",",
+                      100.0 * verdict->provenance_frac[i],
                       prices_provenance_name((enum provenance)i));
             first = false;
         }
@@ -249,14 +267,15 @@ void report_dump_shortage(struct command *command, const struct estimate *estima
 {
     struct arena *arena = command->arena;
     const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
-    text_push(&command->out, "It needs %s on stage %u of %u, %s more than the %s usable per device.\n",
-              report_bytes(arena, stage->peak_bytes), estimate->fullest_stage, estimate->stage_count,
-              report_bytes(arena, stage->peak_bytes - stage->capacity_bytes),
+    text_push(&command->out,
+              "It needs %s on stage %u of %u, %s more than the %s usable per device.\n",
+              report_bytes(arena, stage->peak_bytes), estimate->fullest_stage,
+              estimate->stage_count, report_bytes(arena, stage->peak_bytes - stage->capacity_bytes),
               report_bytes(arena, stage->capacity_bytes));
     dump_memory(command, estimate, estimate->fullest_stage);
 }
 
-/* --- the certificate ------------------------------------------------------------------------------------------ */
+/* --- the certificate ----------------------------------------------------------------------- */
 
 static const char *bound_words(enum planner_bound bound)
 {
@@ -278,10 +297,12 @@ static void dump_pruned(struct command *command, const struct certificate *certi
                       i == BOUND_MEMORY ? "" : "too slow ", bound_words((enum planner_bound)i));
         }
     }
-    text_push(&command->out, "  %14s  computed in full\n", report_count(arena, certificate->evaluated));
+    text_push(&command->out, "  %14s  computed in full\n",
+              report_count(arena, certificate->evaluated));
 }
 
-void report_dump_certificate(struct command *command, const struct certificate *certificate, double best_s)
+void report_dump_certificate(struct command *command, const struct certificate *certificate,
+                             double best_s)
 {
     struct arena *arena = command->arena;
     if (certificate->complete) {
@@ -289,7 +310,8 @@ void report_dump_certificate(struct command *command, const struct certificate *
                   report_count(arena, certificate->space_size));
     } else {
         text_push(&command->out,
-                  "\nThe search stopped at its budget: no plan is faster than %s, %.1f %% below %s. Of %s plans,\n",
+                  "\nThe search stopped at its budget: no plan is faster than %s, %.1f %% below "
+                  "%s. Of %s plans,\n",
                   report_seconds(arena, certificate->lower_bound_s), 100.0 * certificate->gap_frac,
                   report_seconds(arena, best_s), report_count(arena, certificate->space_size));
     }

@@ -1,4 +1,4 @@
-/* Nothing fits: where memory lacks in the plan that lacks least, the smallest larger cluster on which something fits. */
+/* Nothing fits: what lacks in the plan that lacks least, which larger cluster would do. */
 #include "tools/shortage.h"
 
 #include "tools/plan_flags.h"
@@ -6,7 +6,8 @@
 #define DEVICES_MAX 262144u
 
 /* The cluster with another number of its outermost domains; false where that is none. */
-static bool scale(struct command *command, const struct cluster *from, uint32_t degree, struct cluster *out)
+static bool scale(struct command *command, const struct cluster *from, uint32_t degree,
+                  struct cluster *out)
 {
     struct diag diag;
     const uint64_t inner = from->device_count / from->levels[from->level_count - 1].degree;
@@ -18,8 +19,8 @@ static bool scale(struct command *command, const struct cluster *from, uint32_t 
 }
 
 /* Does any plan fit there? The search looks at lean plans only, stops at the first. */
-static bool fits_on(struct command *command, const struct question *question, const struct planner_options *options,
-                    uint32_t degree)
+static bool fits_on(struct command *command, const struct question *question,
+                    const struct planner_options *options, uint32_t degree)
 {
     struct cluster cluster;
     struct question *moved = ARENA_PUSH(command->arena, struct question, 1);
@@ -33,11 +34,13 @@ static bool fits_on(struct command *command, const struct question *question, co
     first.no_prune = false;
     return scale(command, &question->cluster, degree, &cluster) &&
            problem_flags_move(command, question, &cluster, moved) &&
-           planner_search(&moved->problem, &moved->estimator, &first, command->arena, &result, &diag) &&
+           planner_search(&moved->problem, &moved->estimator, &first, command->arena, &result,
+                          &diag) &&
            result.count > 0;
 }
 
-/* Degree of the last level: doubled until something fits, then halved back towards the last that did not. 0: none. */
+/* Degree of the last level: doubled until something fits, then halved back towards the last that
+ * did not. 0: none. */
 static uint32_t find_degree(struct command *command, const struct question *question,
                             const struct planner_options *options)
 {
@@ -72,8 +75,9 @@ static double over_bytes(const struct estimate *estimate)
     return stage->peak_bytes - stage->capacity_bytes;
 }
 
-void shortage_push(struct command *command, const struct question *question, const struct planner_options *options,
-                   const struct planner_result *result, struct json_writer *out)
+void shortage_push(struct command *command, const struct question *question,
+                   const struct planner_options *options, const struct planner_result *result,
+                   struct json_writer *out)
 {
     const uint32_t degree = find_degree(command, question, options);
     json_push_key(out, "nothing_fits");
@@ -89,7 +93,8 @@ void shortage_push(struct command *command, const struct question *question, con
             json_push_key_double(out, estimator_memory_key((enum memory_class)i),
                                  estimate->stages[estimate->fullest_stage].memory_bytes[i]);
         }
-        json_push_key_double(out, "capacity_bytes", estimate->stages[estimate->fullest_stage].capacity_bytes);
+        json_push_key_double(out, "capacity_bytes",
+                             estimate->stages[estimate->fullest_stage].capacity_bytes);
         json_pop_object(out);
     }
     json_push_key(out, "fits_with_devices");
@@ -106,19 +111,24 @@ static void dump_larger(struct command *command, const struct question *question
 {
     const struct cluster *cluster = &question->cluster;
     if (degree == 0) {
-        text_push(&command->out, "\nNo larger cluster of this kind with up to %s devices was found to fit it either.\n",
-                  report_count(command->arena, DEVICES_MAX));
+        text_push(
+            &command->out,
+            "\nNo larger cluster of this kind with up to %s devices was found to fit it either.\n",
+            report_count(command->arena, DEVICES_MAX));
         return;
     }
     const uint32_t last = cluster->levels[cluster->level_count - 1].degree;
     const uint64_t devices = (uint64_t)(cluster->device_count / last) * degree;
-    text_push(&command->out, "\nThe smallest cluster of this kind found to fit it has %s devices: %u instead of %u\n"
-                             "domains of level '%s'.\n",
-              report_count(command->arena, devices), degree, last, cluster->levels[cluster->level_count - 1].name);
+    text_push(
+        &command->out,
+        "\nThe smallest cluster of this kind found to fit it has %s devices: %u instead of %u\n"
+        "domains of level '%s'.\n",
+        report_count(command->arena, devices), degree, last,
+        cluster->levels[cluster->level_count - 1].name);
 }
 
-void shortage_dump(struct command *command, const struct question *question, const struct planner_options *options,
-                   const struct planner_result *result)
+void shortage_dump(struct command *command, const struct question *question,
+                   const struct planner_options *options, const struct planner_result *result)
 {
     text_push(&command->out, "Nothing fits: none of %s legal plans has room in memory.\n",
               report_count(command->arena, result->certificate.space_size));

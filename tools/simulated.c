@@ -2,7 +2,8 @@
 #include "tools/simulated.h"
 
 /* Per model chunk, as the plan states them per stage. */
-static uint32_t *layers_of(const struct plan *plan, const struct stream *stream, struct arena *arena)
+static uint32_t *layers_of(const struct plan *plan, const struct stream *stream,
+                           struct arena *arena)
 {
     const uint32_t chunks = stream->shape.stages * stream->shape.chunks;
     uint32_t *layers = ARENA_PUSH(arena, uint32_t, chunks);
@@ -12,21 +13,25 @@ static uint32_t *layers_of(const struct plan *plan, const struct stream *stream,
     return layers;
 }
 
-bool simulated_build(struct command *command, const struct question *question, const struct plan *plan,
-                     const struct sim_options *options, struct simulated *out)
+bool simulated_build(struct command *command, const struct question *question,
+                     const struct plan *plan, const struct sim_options *options,
+                     struct simulated *out)
 {
     struct arena *arena = command->arena;
     out->work = ARENA_PUSH(arena, struct work, 1);
     work_build(&question->problem, plan, arena, out->work);
-    if (!stream_build(plan->schedule.schedule, &out->work->shape, arena, &out->stream, command->diag)) {
+    if (!stream_build(plan->schedule.schedule, &out->work->shape, arena, &out->stream,
+                      command->diag)) {
         return false;
     }
     sim_init(&out->sim, &question->problem, &question->prices, options, arena);
-    sim_build_load(&out->sim, out->work, &out->stream, layers_of(plan, &out->stream, arena), arena, &out->load);
+    sim_build_load(&out->sim, out->work, &out->stream, layers_of(plan, &out->stream, arena), arena,
+                   &out->load);
     return true;
 }
 
-bool simulated_judge(struct command *command, const struct question *question, struct verdict *verdict)
+bool simulated_judge(struct command *command, const struct question *question,
+                     struct verdict *verdict)
 {
     struct simulated simulated;
     struct sim_result result;

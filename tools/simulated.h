@@ -14,9 +14,11 @@ struct simulated {
 };
 
 /* The plan has its layers. */
-bool simulated_build(struct command *command, const struct question *question, const struct plan *plan,
+bool simulated_build(struct command *command, const struct question *question,
+                     const struct plan *plan,
                      const struct sim_options *options, struct simulated *out);
 /* Adds the simulator's seconds per step to a verdict; false on a fault of the simulation. */
-bool simulated_judge(struct command *command, const struct question *question, struct verdict *verdict);
+bool simulated_judge(struct command *command, const struct question *question,
+                     struct verdict *verdict);
 
 #endif

@@ -56,7 +56,8 @@ static void push_level(const struct sim_level *level, struct json_writer *out)
     json_pop_object(out);
 }
 
-static void push_name(const char *what, uint32_t stage, uint32_t thread, const char *name, struct json_writer *out)
+static void push_name(const char *what, uint32_t stage, uint32_t thread, const char *name,
+                      struct json_writer *out)
 {
     json_push_object(out);
     push_event(what, "M", stage, out);

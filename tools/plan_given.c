@@ -1,0 +1,147 @@
+/* One plan from flags: what is not said has its default. */
+#include <string.h>
+
+#include "tools/plan_flags.h"
+
+static const struct diag_place nowhere = {0};
+
+static uint32_t place_of(const struct runtime *runtime, uint32_t dim)
+{
+    return runtime_find_place(runtime, dim_table[dim]->name, dim_table[dim]->order);
+}
+
+/* Indices of dim_table by default place in the runtime's rank order. */
+static void sort_by_place(const struct runtime *runtime, uint32_t *order)
+{
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        uint32_t k = i;
+        for (; k > 0 && place_of(runtime, order[k - 1]) > place_of(runtime, i); k--) {
+            order[k] = order[k - 1];
+        }
+        order[k] = i;
+    }
+}
+
+/* Of the dims that are hosts; of all factors when there are none. */
+static uint64_t product_of(const uint32_t *degrees, const char *const *hosts)
+{
+    uint64_t product = 1;
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        bool counts = hosts == NULL && dim_table[i]->kind == DIM_FACTOR;
+        for (uint32_t h = 0; hosts != NULL && h < 3 && hosts[h] != NULL; h++) {
+            counts = counts || strcmp(hosts[h], dim_table[i]->name) == 0;
+        }
+        product *= counts && degrees[i] != PIN_SEARCH ? degrees[i] : 1;
+    }
+    return product;
+}
+
+/* The data-parallel degree takes the devices left, the others are 1. */
+static void settle_degrees(const struct problem *problem, uint32_t *degrees)
+{
+    const uint64_t product = product_of(degrees, NULL), devices = problem->cluster->device_count;
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        if (degrees[i] == PIN_SEARCH) {
+            const bool takes_rest = strcmp(dim_table[i]->name, "dp") == 0 && devices % product == 0;
+            degrees[i] = takes_rest ? (uint32_t)(devices / product) : 1;
+        }
+    }
+}
+
+/* Dims named come first, in that order; the others by their default places. */
+static bool read_order(struct command *command, const struct runtime *runtime, uint32_t *out)
+{
+    const char *text = PLAN_FLAGS_USUAL;
+    sort_by_place(runtime, out);
+    if (command_has(command, PLAN_FLAGS_ORDER) && !command_text(command, PLAN_FLAGS_ORDER, &text)) {
+        return false;
+    }
+    uint32_t placed = 0;
+    for (const char *at = strcmp(text, PLAN_FLAGS_USUAL) == 0 ? NULL : text; at != NULL;) {
+        const size_t length = strcspn(at, ",");
+        const char *name = text_build_copy(command->arena, at, length);
+        uint32_t from = placed;
+        while (from < dim_table_count && strcmp(dim_table[out[from]]->name, name) != 0) {
+            from++;
+        }
+        if (from == dim_table_count) {
+            return diag_push(command->diag, DIAG_C704, nowhere, "`shardplan list dims` names them",
+                             "%s is '%s': '%s' is no dimension, or named twice", PLAN_FLAGS_ORDER,
+                             text, name);
+        }
+        const uint32_t chosen = out[from];
+        memmove(&out[placed + 1], &out[placed], (from - placed) * sizeof *out);
+        out[placed++] = chosen;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return true;
+}
+
+static void fill_group(const struct planner_pins *pins, const uint32_t *order, struct group *out)
+{
+    const uint32_t *degrees = pins->degrees;
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        const struct dim *dim = dim_table[order[i]];
+        const uint32_t degree = degrees[order[i]];
+        if (dim->kind == DIM_FACTOR && degree > 1) {
+            out->mesh[out->mesh_count++] = (struct mesh_dim){
+                .dim = dim, .degree = degree, .variant = pins->variants[order[i]]};
+        } else if (dim->kind != DIM_FACTOR && degree > 1) {
+            const uint32_t on = (uint32_t)product_of(degrees, dim->hosts);
+            const struct mesh_fold fold = {.dim = dim, .degree = dim->on_or_off ? on : degree};
+            if (fold.degree > 1) {
+                out->folds[out->fold_count++] = fold;
+            }
+        }
+    }
+}
+
+static void fill_schedule(const struct planner_pins *pins, struct plan_schedule *out)
+{
+    out->micro_batch = pins->micro_batch == 0 ? 1 : pins->micro_batch;
+    out->chunks = pins->chunks == 0 ? 1 : pins->chunks;
+    out->schedule = pins->schedule != NULL
+                        ? pins->schedule
+                        : schedule_find(out->chunks > 1 ? "interleaved" : "1f1b");
+}
+
+/* Uses that are pinned, and a policy's own choices where the plan has them. */
+static void fill_uses(const struct problem *problem, const struct planner_pins *pins,
+                      struct arena *arena, struct plan *out)
+{
+    struct policy_use *uses =
+        ARENA_PUSH(arena, struct policy_use, policy_table_count + pins->use_count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        const uint32_t choice = pins->policy_choices[i];
+        if (choice > 0 && policy_table[i]->choose(problem, out, choice - 1, arena, &uses[count])) {
+            count++;
+        }
+    }
+    for (uint32_t i = 0; i < pins->use_count; i++) {
+        uses[count++] = pins->uses[i];
+    }
+    out->policies = uses;
+    out->policy_count = count;
+}
+
+bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out)
+{
+    struct planner_pins pins;
+    uint32_t order[DIM_MAX];
+    if (!plan_flags_read_values(command, &pins) ||
+        !read_order(command, problem->setup->runtime, order)) {
+        return false;
+    }
+    memset(out, 0, sizeof *out);
+    out->groups = ARENA_PUSH(command->arena, struct group, 1);
+    out->group_count = 1;
+    settle_degrees(problem, pins.degrees);
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
+    }
+    fill_group(&pins, order, out->groups);
+    fill_schedule(&pins, &out->schedule);
+    fill_uses(problem, &pins, command->arena, out);
+    return true;
+}
