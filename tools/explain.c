@@ -12,7 +12,7 @@
 struct forced {
     const char *change; /* "--tp 4" */
     struct planner_pins pins;
-    bool found;
+    bool found, illegal;
     double step_s;
     const char *flags; /* of the best plan then */
     const char *why;   /* there is none */
@@ -53,7 +53,8 @@ static void search(struct explanation *explanation, struct forced *forced)
     options.no_prune = false;
     if (!planner_search(&explanation->question->problem, &explanation->question->estimator,
                         &options, arena, &result, &diag)) {
-        forced->why = "no legal plan";
+        forced->why = "no legal plan has it";
+        forced->illegal = true;
     } else if (result.count == 0) {
         forced->why = why_none(explanation, &result);
     } else {
@@ -77,6 +78,52 @@ static struct forced *push(struct explanation *explanation, const char *change)
     return forced;
 }
 
+/* The best plan with one degree changed and nothing else: not to be run, only to be refused. */
+static struct plan *change_degree(const struct explanation *explanation, uint32_t dim,
+                                  uint32_t degree)
+{
+    struct arena *arena = explanation->command->arena;
+    struct plan *plan = ARENA_PUSH(arena, struct plan, 1);
+    struct group *group = ARENA_PUSH(arena, struct group, 1);
+    *plan = *explanation->best->plan;
+    *group = plan->groups[0];
+    plan->groups = group;
+    plan->schedule.layers = NULL;
+    for (uint32_t i = 0; i < group->mesh_count; i++) {
+        if (group->mesh[i].dim == dim_table[dim]) {
+            group->mesh[i].degree = degree;
+            return plan;
+        }
+    }
+    if (dim_table[dim]->kind == DIM_FACTOR) {
+        group->mesh[group->mesh_count++] =
+            (struct mesh_dim){.dim = dim_table[dim], .degree = degree};
+    } else {
+        group->folds[group->fold_count++] =
+            (struct mesh_fold){.dim = dim_table[dim], .degree = degree};
+    }
+    return plan;
+}
+
+/* The rule that the change breaks, but for those that other degrees could make up for. */
+static const char *why_illegal(const struct explanation *explanation, uint32_t dim, uint32_t degree)
+{
+    struct diag diag;
+    diag_init(&diag, explanation->command->arena);
+    plan_check(&explanation->question->problem, change_degree(explanation, dim, degree), &diag);
+    const uint32_t devices = explanation->question->cluster.device_count;
+    if (degree > devices) {
+        return text_build(explanation->command->arena, "there are %u devices", devices);
+    }
+    for (uint32_t i = 0; i < diag.kept; i++) {
+        const enum diag_code code = diag.entries[i].code;
+        if (code != DIAG_P413 && code != DIAG_P415 && code != DIAG_P416) {
+            return diag.entries[i].message;
+        }
+    }
+    return "no legal plan has it";
+}
+
 static void force_degree(struct explanation *explanation, uint32_t dim, uint32_t degree,
                          const char *change)
 {
@@ -84,6 +131,9 @@ static void force_degree(struct explanation *explanation, uint32_t dim, uint32_t
     if (forced != NULL) {
         forced->pins.degrees[dim] = degree;
         search(explanation, forced);
+        if (forced->illegal && degree != PIN_ON) {
+            forced->why = why_illegal(explanation, dim, degree);
+        }
     }
 }
 
@@ -240,10 +290,20 @@ void explain_push(struct command *command, const struct question *question,
     json_pop_array(out);
 }
 
+static void dump_none(struct command *command, const struct explanation *explanation)
+{
+    for (uint32_t i = 0; i < explanation->count; i++) {
+        const struct forced *forced = &explanation->rows[i];
+        if (!forced->found) {
+            text_push(&command->out, "no plan with %s: %s\n", forced->change, forced->why);
+        }
+    }
+}
+
 void explain_dump(struct command *command, const struct question *question,
                   const struct planner_options *options, const struct ranked_plan *best)
 {
-    static const char *const headings[] = {"forced", ">time", ">slower by", "why none", NULL};
+    static const char *const headings[] = {"forced", ">time", ">slower by", NULL};
     struct explanation explanation = {
         .command = command, .question = question, .options = options, .best = best};
     struct table table;
@@ -251,17 +311,14 @@ void explain_dump(struct command *command, const struct question *question,
     table_init(&table, command->arena, headings);
     for (uint32_t i = 0; i < explanation.count; i++) {
         const struct forced *forced = &explanation.rows[i];
-        table_push(&table, "%s", forced->change);
-        table_push(&table, "%s",
-                   forced->found ? report_seconds(command->arena, forced->step_s) : "-");
-        table_push(&table, "%s",
-                   forced->found
-                       ? text_build(command->arena, "%.2f %%",
-                                    100.0 * (forced->step_s / best->estimate.step_s - 1.0))
-                       : "-");
-        table_push(&table, "%s", forced->found ? "" : forced->why);
+        if (forced->found) {
+            table_push(&table, "%s", forced->change);
+            table_push(&table, "%s", report_seconds(command->arena, forced->step_s));
+            table_push(&table, "%.2f %%", 100.0 * (forced->step_s / best->estimate.step_s - 1.0));
+        }
     }
     text_push(&command->out,
               "\nOne choice forced to a neighbour, all the others searched again:\n\n");
     table_dump(&table, &command->out);
+    dump_none(command, &explanation);
 }

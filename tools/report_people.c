@@ -299,6 +299,13 @@ static void dump_pruned(struct command *command, const struct certificate *certi
     }
     text_push(&command->out, "  %14s  computed in full\n",
               report_count(arena, certificate->evaluated));
+    uint64_t left = certificate->space_size - certificate->evaluated;
+    for (uint32_t i = 0; i < BOUND_COUNT; i++) {
+        left -= certificate->pruned[i];
+    }
+    if (!certificate->complete) {
+        text_push(&command->out, "  %14s  not looked at\n", report_count(arena, left));
+    }
 }
 
 void report_dump_certificate(struct command *command, const struct certificate *certificate,
