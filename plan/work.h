@@ -171,8 +171,9 @@ void work_start(const struct problem *problem, const struct plan *plan, bool all
                 struct arena *arena, struct work *out);
 void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
                  struct work *out);
-/* Beliefs: finite, non-negative, groups in range, shards >= 1. */
-bool work_check(const struct work *work, struct diag *diag);
+/* Beliefs: amounts finite and not negative, groups sound, shards and periods >= 1. work_build
+ * asserts it. */
+bool work_check(const struct work *work);
 /* JSON for people: groups, blocks with their items, the messages between stages. */
 void work_dump(const struct work *work, struct json_writer *out);
 

@@ -49,7 +49,7 @@ static bool read_link(struct json_value object, struct arena *arena, struct link
     const struct json_value protocols = json_find(object, "protocols");
     const uint32_t count = json_is_array(protocols) ? json_count(protocols) : 0;
     if (count == 0 || count > PROTOCOL_MAX) {
-        return diag_push(diag, DIAG_R501, json_place(object), NULL,
+        return diag_push(diag, DIAG_B108, json_place(object), NULL,
                          "link kind '%s' has %u protocols: give 1 to %u", out->name, count,
                          PROTOCOL_MAX);
     }

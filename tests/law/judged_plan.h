@@ -51,7 +51,7 @@ static inline struct judged *load_plan(const struct plan *plan)
     costmodel_estimator(&judge, &estimator);
     struct work *work = &judged->work;
     work_build(&problem, plan, &arena, work);
-    ck_assert_msg(work_check(work, &diag), "%s", diag.entries[0].message);
+    ck_assert(work_check(work));
     ck_assert_msg(
         stream_build(plan->schedule.schedule, &work->shape, &arena, &judged->stream, &diag), "%s",
         diag.entries[0].message);

@@ -51,7 +51,7 @@ static struct work *lower(const struct plan *plan)
     ck_assert_msg(plan_check_costed(&problem, plan, &diag), "a plan cannot be costed: %s",
                   diag.entries[0].message);
     work_build(&problem, plan, &arena, work);
-    ck_assert_msg(work_check(work, &diag), "an unsound program: %s", diag.entries[0].message);
+    ck_assert_msg(work_check(work), "an unsound program");
     return work;
 }
 

@@ -21,7 +21,7 @@ static struct work *build(const struct plan *plan)
 {
     struct work *work = ARENA_PUSH(&arena, struct work, 1);
     work_build(&problem, plan, &arena, work);
-    ck_assert_msg(work_check(work, &diag), "%s", diag.entries[0].message);
+    ck_assert(work_check(work));
     return work;
 }
 
