@@ -153,6 +153,7 @@ bool agenda_pop(struct agenda *agenda, uint64_t *when_ticks, struct agenda_event
     }
     struct agenda_instant *instant = &agenda->instants[agenda->current];
     const uint32_t item = instant->first;
+    assert(item != NONE);
     *when_ticks = instant->when_ticks;
     *out = agenda->items[item].event;
     instant->first = agenda->items[item].next;

@@ -24,6 +24,7 @@ struct run {
 
 static void start_step(struct run *run, uint32_t index)
 {
+    assert(index < run->program->step_count);
     const struct program_step *step = &run->program->steps[index];
     struct world_flow flow = run->prices[step->way];
     flow.bytes = run->request->bytes * step->bytes_frac;

@@ -75,6 +75,7 @@ uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move
 {
     const struct engine_label label =
         emit_label(emit, stream, work_cause_name(move->message->cause));
+    assert(share >= 0.0 && stream != EMIT_COMPUTE);
     const double part = share * emit->message_factor;
     if (!emit->contends || move->lumps->count == 0) {
         const uint32_t task = engine_push_delay(emit->engine, label, move->seconds * part);
@@ -94,6 +95,7 @@ uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move
 uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device,
                    uint32_t after)
 {
+    assert(to_device != emit->device);
     uint32_t *resources = ARENA_PUSH(emit->arena, uint32_t, 2);
     resources[0] = find_ports(emit, emit->device, lump)[0];
     resources[1] = find_ports(emit, to_device, lump)[1];

@@ -234,6 +234,7 @@ static struct found *push_found(struct lump_book *book, unsigned long long key)
 const struct lump_list *lump_find(struct lump_book *book, enum collective_kind kind,
                                   const struct rank_group *group, double bytes)
 {
+    assert(bytes >= 0.0 && group->ranks > 0);
     unsigned long long key = text_digest(TEXT_DIGEST_SEED, &kind, sizeof kind);
     key = text_digest(key, &bytes, sizeof bytes);
     key = text_digest(key, group->steps, group->step_count * sizeof group->steps[0]);

@@ -335,6 +335,7 @@ void lump_look(const struct lump_look_request *request, const struct collective 
     const uint32_t ranks = request->group->ranks;
     const size_t loads =
         (size_t)2 * ranks * cluster->level_count + cluster_count_resources(cluster);
+    assert(ranks > 1 && collective_accepts(member, request->kind, shape));
     out->member = member;
     out->shape = *shape;
     out->is_usable = true;

@@ -107,4 +107,5 @@ void script_build(struct lump_book *book, const struct prices *prices, const str
         add_kernel(&writer, joined, count);
     }
     add_rest(&writer);
+    assert(out->bar_count <= list->count);
 }

@@ -151,6 +151,7 @@ uint32_t share_push_flow(struct share *share, const struct share_flow *flow, uin
 
 void share_pop_flow(struct share *share, uint32_t flow)
 {
+    assert(flow < share->flow_count);
     struct share_flow *popped = &share->flows[flow];
     for (uint32_t link = popped->first_link; link != NONE;) {
         struct share_link *which = &share->links[link];

@@ -102,7 +102,8 @@ static void charge_pieces(struct walk *walk, uint32_t slot, const struct slot_ta
     const double lasted_s = ends_s - from_s;
     const double scale = sum_s > lasted_s ? lasted_s / sum_s : 1.0;
     for (uint32_t c = 0; c < COST_COUNT; c++) {
-        charge(walk, c, walk->at_s + cost_s[c] * tasks->kernel_factor * scale);
+        const double until_s = walk->at_s + cost_s[c] * tasks->kernel_factor * scale;
+        charge(walk, c, until_s < ends_s ? until_s : ends_s);
     }
     /* what rounding left is the kernels' */
     const bool waited = lasted_s - sum_s > 1e-9 * lasted_s + 1e-12;
@@ -168,6 +169,7 @@ static void account_stage(const struct step_run *run, uint32_t stage, struct sim
                             .cost_s = row->cost_s};
         charge_slots(&walk);
         charge_end(&walk);
+        assert(walk.at_s == run->ends[step].end_s);
         run_s += find_busy(run, step, stage);
         double last_s = 0.0;
         for (uint32_t other = 0; other < run->load->work->shape.stages; other++) {

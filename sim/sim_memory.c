@@ -1,4 +1,5 @@
 /* Memory over time: what is resident, what each forward adds, what each backward gives back. */
+#include <assert.h>
 #include <string.h>
 
 #include "sim/sim_inside.h"
@@ -135,6 +136,7 @@ static void walk_stage(const struct load *load, uint32_t stage, struct stage_est
         if (!forward && slot->kind != last && slot->kind != SLOT_BACKWARD) {
             continue;
         }
+        assert(forward || live[slot->chunk] > 0);
         live[slot->chunk] += forward ? 1 : UINT32_MAX;
         live_count += forward ? 1 : UINT32_MAX;
         struct chunk_bytes held = {0.0, 0.0};

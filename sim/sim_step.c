@@ -1,4 +1,5 @@
 /* Steps one after another: all stages, then everybody's gradients, the update, the overhead. */
+#include <assert.h>
 #include <string.h>
 
 #include "sim/sim_inside.h"
@@ -121,6 +122,7 @@ static void read_end(const struct step_run *run, const struct step_tail *tail, u
 bool sim_run_steps(struct step_run *run, struct diag *diag)
 {
     struct step_tail *tails = ARENA_PUSH(run->arena, struct step_tail, run->step_count);
+    assert(run->step_count > run->warm_steps);
     run->emit.device = 0;
     uint32_t *begins = ARENA_PUSH(run->arena, uint32_t, run->step_count);
     uint32_t begin =

@@ -1,5 +1,6 @@
 /* How a step ends when gradients are summed as if a whole backward ended each chunk: a second,
  * smaller run. */
+#include <assert.h>
 #include <string.h>
 
 #include "sim/sim_inside.h"
@@ -115,6 +116,7 @@ static void add_tied(const struct step_run *run, struct step_end *end)
 
 bool sim_run_sums(struct step_run *run, struct diag *diag)
 {
+    assert(run->step_count == 1);
     struct step_end *end = &run->ends[0];
     const struct work *work = run->load->work;
     double update_s = 0.0, stale_s = 0.0;

@@ -18,6 +18,7 @@ static uint64_t key_of(const struct slots *slots, bool forward, uint32_t chunk,
 
 const struct slot *slots_find(const struct slots *slots, uint32_t slot)
 {
+    assert(slot < slots->count);
     const uint32_t stage = slots->stage[slot];
     return &slots->stream->slots[stage][slot - slots->first_of_stage[stage]];
 }

@@ -1,6 +1,7 @@
 /* Complete events ("X") for spans, counters ("C") for memory, metadata ("M") for names. */
 #include "sim/trace.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define US_PER_S 1e6
@@ -16,6 +17,7 @@ static uint32_t find_thread(const char *stream)
     while (thread < STREAM_COUNT && strcmp(streams[thread], stream) != 0) {
         thread++;
     }
+    assert(thread < STREAM_COUNT);
     return thread;
 }
 

@@ -1,6 +1,7 @@
 /* Only hops that are used become resources, so large clusters cost nothing. */
 #include "sim/ways.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/diag.h"
@@ -14,6 +15,7 @@ void ways_init(struct ways *ways, const struct cluster *cluster, struct arena *a
 
 void ways_find_path(const struct ways *ways, uint32_t from, uint32_t to, struct path *out)
 {
+    assert(from != to);
     if (!cluster_find_path(ways->cluster, from, to, out)) {
         BUG("no way from device %u to device %u: the cluster was not checked", from, to);
     }
@@ -21,6 +23,7 @@ void ways_find_path(const struct ways *ways, uint32_t from, uint32_t to, struct 
 
 uint32_t ways_find_hop(struct ways *ways, const struct hop *hop, struct share *share)
 {
+    assert(hop->resource < cluster_count_resources(ways->cluster));
     uint32_t *resource = &ways->resources[hop->resource];
     if (*resource == UINT32_MAX) {
         *resource = share_push_resource(share, hop->bandwidth_Bps);
