@@ -1,44 +1,9 @@
-/* What the sharding rule must yield whatever the mesh: work is conserved, traffic is the
- * textbook's. */
+/* What the sharding rule makes travel, whatever the mesh: the textbook's traffic. */
 #include <string.h>
 
-#include "models/transformer.h"
-#include "plan/work.h"
-#include "tests/law/random_plan.h"
-#include "tests/law/single_plan.h"
+#include "tests/law/built_work.h"
 
-#define ROUNDS 4000
 #define ELEMENT_BYTES 2.0
-
-static const char *const decoders[] = {"llama-3.1-8b", "llama-2-7b", "qwen3-8b",
-                                       "gpt3-175b",    "mistral-7b", "gpt2-large"};
-#define DECODER_COUNT (sizeof decoders / sizeof decoders[0])
-
-static const char *const mixtures[] = {"mixtral-8x7b", "qwen3-30b-a3b", "toy-moe-4l"};
-#define MIXTURE_COUNT (sizeof mixtures / sizeof mixtures[0])
-
-static struct work *start(const struct plan *plan)
-{
-    struct work *work = ARENA_PUSH(&arena, struct work, 1);
-    work_start(&problem, plan, false, &arena, work);
-    ck_assert(work_check(work));
-    return work;
-}
-
-static struct work *finish(const struct plan *plan)
-{
-    struct work *work = ARENA_PUSH(&arena, struct work, 1);
-    work_build(&problem, plan, &arena, work);
-    ck_assert(work_check(work));
-    return work;
-}
-
-/* The block of layers that is not at an end of the chain. */
-static const struct work_block *middle(const struct work *work)
-{
-    const uint32_t block = work_find_block(work, model.chain[model.run_count - 2].part, KEEP_ALL);
-    return &work->blocks[block];
-}
 
 /* --- messages of one kind in a list ----------------------------------------------------------- */
 
@@ -73,15 +38,6 @@ static struct traffic traffic_of(const struct work *work, const struct work_item
     return traffic;
 }
 
-static uint32_t count_messages(const struct work_items *items)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < items->count; i++) {
-        count += items->items[i].is_message ? 1 : 0;
-    }
-    return count;
-}
-
 /* `count` messages of that kind, each of those bytes, over that many ranks. */
 static void expect_traffic(const struct work *work, const struct work_items *items,
                            enum collective_kind kind, uint32_t count, double bytes, uint32_t ranks)
@@ -94,172 +50,6 @@ static void expect_traffic(const struct work *work, const struct work_items *ite
                   "%s: %s of %g bytes in all over %u ranks, should be %u of %g over %u", model.name,
                   collective_kind_name(kind), traffic.bytes, traffic.ranks, count, bytes, ranks);
 }
-
-/* --- conservation ----------------------------------------------------------------------------- */
-
-static axis_set axes_of(const char *const *names)
-{
-    axis_set set = 0;
-    for (uint32_t i = 0; names[i] != NULL; i++) {
-        const uint32_t axis = model_find_axis(&model, names[i]);
-        set |= axis == NO_INDEX ? 0 : (axis_set)1 << axis;
-    }
-    return set;
-}
-
-static axis_set tensor_axes(void)
-{
-    static const char *const names[] = {"heads",      "kv_heads", "ffn", "expert_ffn",
-                                        "shared_ffn", "vocab",    NULL};
-    return axes_of(names);
-}
-
-static axis_set vocab_axis(void)
-{
-    static const char *const names[] = {"vocab", NULL};
-    return axes_of(names);
-}
-
-static const struct op *find_op(const struct work_block *block, const char *name)
-{
-    const struct part *part = &model.parts[block->part];
-    for (uint32_t i = 0; i < part->op_count; i++) {
-        if (strcmp(model.ops[part->first_op + i].name, name) == 0) {
-            return &model.ops[part->first_op + i];
-        }
-    }
-    ck_abort_msg("no op '%s'", name);
-}
-
-/* How often all ranks together do what one device alone would do. Tensor ranks repeat what has no
- * width of theirs, unless sequence parallelism cuts it; each looks all tokens up in its share of
- * the table. */
-static double declared_redundancy(const struct op *op, uint32_t tp, bool sp)
-{
-    const bool widths = (op->domain & tensor_axes()) != 0;
-    if (op->kind == OP_LOOKUP) {
-        return widths || !sp ? (double)tp : 1.0;
-    }
-    return widths || sp ? 1.0 : (double)tp;
-}
-
-static double padded_vocab(uint32_t tp)
-{
-    const struct axis *vocab = &model.axes[model_find_axis(&model, "vocab")];
-    const uint64_t multiple = (uint64_t)runtime.vocab_multiple * tp;
-    return (double)((vocab->size + multiple - 1) / multiple * multiple);
-}
-
-struct comparison {
-    const struct work_block *cut, *whole;
-    double ranks;
-    uint32_t tp;
-    bool sp;
-};
-
-static void compare_items(const struct comparison *comparison, const struct work_items *cut,
-                          const struct work_items *whole)
-{
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < cut->count; i++) {
-        if (cut->items[i].is_message) {
-            continue;
-        }
-        ck_assert_uint_lt(at, whole->count);
-        const struct work_compute *mine = &cut->items[i].compute,
-                                  *all = &whole->items[at++].compute;
-        ck_assert_str_eq(mine->name, all->name);
-        ck_assert_int_eq((int)mine->pass, (int)all->pass);
-        const struct op *op = find_op(comparison->cut, mine->name);
-        const bool pads = op->kind != OP_LOOKUP && (op->domain & vocab_axis()) != 0;
-        const double expected = declared_redundancy(op, comparison->tp, comparison->sp) *
-                                (pads ? padded_vocab(comparison->tp) / padded_vocab(1) : 1.0);
-        const bool counts_flops = op->kind == OP_CONTRACT || op->kind == OP_ATTENTION;
-        const double part = counts_flops ? mine->flops : mine->bytes;
-        const double unsharded = counts_flops ? all->flops : all->bytes;
-        ck_assert_msg(same(part * comparison->ranks, unsharded * expected),
-                      "%s, op '%s' pass %d: all ranks do %g times the work, should be %g",
-                      model.name, mine->name, (int)mine->pass, part * comparison->ranks / unsharded,
-                      expected);
-    }
-    ck_assert_uint_eq(at, whole->count);
-}
-
-static void compare(const struct plan *plan)
-{
-    struct single alone;
-    init(&alone, plan->schedule.micro_batch * (uint32_t)plan_count_replicas(&problem, plan));
-    const struct work *cut = start(plan), *whole = start(&alone.plan);
-    ck_assert_uint_eq(cut->block_count, whole->block_count);
-    for (uint32_t b = 0; b < cut->block_count; b++) {
-        const struct comparison comparison = {
-            .cut = &cut->blocks[b],
-            .whole = &whole->blocks[b],
-            .ranks = (double)(plan_count_devices(plan) / plan_count_stages(plan)),
-            .tp = plan_find_degree_named(plan, "tp"),
-            .sp = plan_find_degree_named(plan, "sp") > 1};
-        compare_items(&comparison, &cut->blocks[b].forward, &whole->blocks[b].forward);
-        compare_items(&comparison, &cut->blocks[b].backward, &whole->blocks[b].backward);
-    }
-}
-
-/* FLOPs of every matmul and attention, bytes of every other op, in the forward and both gradients:
- * the sum over ranks is the unsharded amount times a redundancy that can be named. */
-START_TEST(work_is_conserved)
-{
-    static const char *const names[] = {"toy-4l",       "toy-gqa-8l",    "toy-moe-4l",
-                                        "toy-mixed-6l", "qwen3-30b-a3b", "gpt2-large",
-                                        "mixtral-8x7b", "llama-3.1-8b"};
-    struct random random;
-    struct group group;
-    struct plan plan;
-    random_init(&random, 7);
-    uint32_t legal = 0, folded = 0;
-    for (uint32_t m = 0; m < sizeof names / sizeof names[0]; m++) {
-        begin(names[m]);
-        for (uint32_t i = 0; i < ROUNDS; i++) {
-            fill(&random, &group, &plan);
-            plan.schedule.schedule = schedule_find("1f1b");
-            plan.schedule.chunks = 1;
-            if (plan_is_legal(&problem, &plan)) {
-                const struct arena_mark mark = arena_find_mark(&arena);
-                compare(&plan);
-                arena_pop(&arena, mark);
-                legal++;
-                folded += group.fold_count > 0 ? 1 : 0;
-            }
-        }
-        arena_release(&arena);
-    }
-    ck_assert_uint_gt(legal, 300);
-    ck_assert_uint_gt(folded, 50);
-}
-END_TEST
-
-START_TEST(one_device_sends_nothing)
-{
-    for (uint32_t m = 0; m < DECODER_COUNT + MIXTURE_COUNT; m++) {
-        begin(m < DECODER_COUNT ? decoders[m] : mixtures[m - DECODER_COUNT]);
-        struct single single;
-        init(&single, 2);
-        for (uint32_t i = 0; i < dim_table_count; i++) {
-            if (dim_table[i]->kind == DIM_FACTOR) {
-                add_factor(&single, dim_table[i]->name, 1, NULL);
-            }
-        }
-        const struct work *work = finish(&single.plan);
-        ck_assert_uint_eq(work->group_count, 0);
-        for (uint32_t b = 0; b < work->block_count; b++) {
-            const struct work_block *block = &work->blocks[b];
-            ck_assert_uint_eq(count_messages(&block->forward) + count_messages(&block->backward) +
-                                  block->gather.count + block->sync.count,
-                              0);
-        }
-        ck_assert(work->norm.bytes == 0.0 && work->send.bytes == 0.0 && work->tied.bytes == 0.0);
-        arena_release(&arena);
-    }
-}
-END_TEST
 
 /* --- tensor parallelism ----------------------------------------------------------------------- */
 
@@ -537,42 +327,7 @@ START_TEST(experts_receive_their_tokens)
 }
 END_TEST
 
-/* The dump names every item once and is JSON. */
-START_TEST(programs_can_be_seen)
-{
-    begin("mixtral-8x7b");
-    struct single single;
-    init(&single, 1);
-    add_factor(&single, "tp", 2, NULL);
-    add_fold(&single, "sp", 2);
-    add_factor(&single, "dp", 8, NULL);
-    add_fold(&single, "ep", 4);
-    const struct work *work = finish(&single.plan);
-    struct text text;
-    struct json_writer writer;
-    struct json *document;
-    text_init(&text, &arena);
-    json_writer_init(&writer, &text, true);
-    work_dump(work, &writer);
-    ck_assert_msg(
-        json_open_text("t.json", text.bytes, text.length, false, &arena, &document, &diag), "%s",
-        diag.entries[0].message);
-    const struct json_value root = json_root(document), blocks = json_find(root, "blocks");
-    ck_assert_uint_eq(json_count(blocks), work->block_count);
-    ck_assert_uint_eq(json_count(json_find(root, "groups")), work->group_count);
-    for (uint32_t i = 0; i < work->block_count; i++) {
-        const struct json_value block = json_find_index(blocks, i);
-        ck_assert_uint_eq(json_count(json_find(block, "forward")), work->blocks[i].forward.count);
-        ck_assert_uint_eq(json_count(json_find(block, "backward")), work->blocks[i].backward.count);
-        ck_assert_uint_eq(json_count(json_find(block, "sync")), work->blocks[i].sync.count);
-    }
-    json_close(document);
-    arena_release(&arena);
-}
-END_TEST
-
-TAP_MAIN("law of the sharding rule", programs_can_be_seen, work_is_conserved,
-         one_device_sends_nothing, tensor_ranks_meet_four_times_a_layer,
+TAP_MAIN("law of the sharding rule", tensor_ranks_meet_four_times_a_layer,
          replicas_sum_exactly_the_parameters, tensor_ranks_share_all_but_the_replicated,
          replicated_weights_are_summed_where_ranks_saw_different_work, ulysses_trades_four_tensors,
          ring_passes_keys_and_values_in_pieces, experts_receive_their_tokens)
