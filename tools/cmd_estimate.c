@@ -34,6 +34,7 @@ static void dump_json(struct command *command, const struct question *question,
     json_push_object(&out);
     report_push_head(command, &question->problem, &out);
     report_push_verdict(command, question, verdict, &out);
+    report_push_run(command, question, verdict->estimate.step_s, &out);
     if (command->timing) {
         json_push_key_double(&out, "wall_s", wall_s);
     }
@@ -57,6 +58,7 @@ static void dump_people(struct command *command, const struct question *question
 {
     report_dump_question(command, question);
     report_dump_verdict(command, question, verdict);
+    report_dump_run(command, question, verdict->estimate.step_s);
     report_dump_provenance(command, verdict);
     dump_next(command, verdict);
 }
@@ -66,7 +68,7 @@ static int run(struct command *command)
     struct question question;
     struct plan *plan;
     struct verdict verdict;
-    if (!read_plan(command, &question, &plan) ||
+    if (!read_plan(command, &question, &plan) || !report_check_run(command) ||
         !plan_check(&question.problem, plan, command->diag) ||
         !plan_check_costed(&question.problem, plan, command->diag)) {
         return command_fail(command);
@@ -87,6 +89,7 @@ static int run(struct command *command)
 static const struct flag_group groups[] = {
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "How the work is split", .build = plan_flags_build_given},
+    {.title = "A whole run", .flags = report_run_flags},
     {.title = NULL},
 };
 

@@ -82,6 +82,7 @@ static void push_answer(struct command *command, const struct question *question
         shortage_push(command, question, &answer->options, &answer->result, out);
     } else {
         report_push_verdict(command, question, &answer->verdicts[0], out);
+        report_push_run(command, question, answer->result.plans[0].estimate.step_s, out);
     }
     report_push_certificate(&answer->result.certificate, out);
     push_alternatives(command, question, answer, out);
@@ -150,6 +151,7 @@ static void dump_people(struct command *command, const struct question *question
         return;
     }
     report_dump_verdict(command, question, &answer->verdicts[0]);
+    report_dump_run(command, question, result->plans[0].estimate.step_s);
     report_dump_certificate(command, &result->certificate, result->plans[0].estimate.step_s);
     dump_alternatives(command, question, answer);
     if (command_has(command, "--explain")) {
@@ -166,7 +168,8 @@ static int run(struct command *command)
 {
     struct question question;
     struct answer answer = {.verdicts = NULL};
-    if (!problem_flags_read(command, &question) || !read_options(command, &answer.options)) {
+    if (!problem_flags_read(command, &question) || !read_options(command, &answer.options) ||
+        !report_check_run(command)) {
         return command_fail(command);
     }
     const double start_s = command_now_s();
@@ -219,6 +222,7 @@ static const struct flag_group groups[] = {
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "What is fixed; the rest is searched", .build = plan_flags_build_searched},
     {.title = "The answer", .flags = answer_flags},
+    {.title = "A whole run", .flags = report_run_flags},
     {.title = NULL},
 };
 

@@ -54,6 +54,13 @@ void report_dump_provenance(struct command *command, const struct verdict *verdi
 /* Which stage lacks memory, how much, for what. */
 void report_dump_shortage(struct command *command, const struct estimate *estimate);
 
+/* --- a whole run, where --tokens asks for one ------------------------------------------------- */
+extern const struct flag report_run_flags[];
+bool report_check_run(struct command *command);
+void report_push_run(struct command *command, const struct question *question, double step_s,
+                     struct json_writer *out);
+void report_dump_run(struct command *command, const struct question *question, double step_s);
+
 /* Arena texts: "1.234 s", "61.2 GiB", "12,345". */
 const char *report_seconds(struct arena *arena, double value_s);
 const char *report_bytes(struct arena *arena, double bytes);

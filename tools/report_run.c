@@ -1,0 +1,109 @@
+/* A whole training run from the time of one step: days, device hours, money, energy. */
+#include "tools/report.h"
+
+const struct flag report_run_flags[] = {
+    {.name = "--tokens",
+     .kind = FLAG_NUMBER,
+     .value = "N",
+     .help = "tokens of a whole run, such as 15e12: adds days, device hours, energy",
+     .absent = "no run"},
+    {.name = "--price",
+     .kind = FLAG_NUMBER,
+     .value = "P",
+     .help = "money for one device hour: adds what the run costs",
+     .absent = "no price"},
+    {.name = NULL},
+};
+
+/* A run of so many tokens; devices busy at their rated power all the time. */
+struct run {
+    double tokens, run_s, device_hours, money, energy_j;
+    bool priced;
+};
+
+static double power_w(const struct question *question)
+{
+    double power = 0.0;
+    for (uint32_t device = 0; device < question->cluster.device_count; device++) {
+        power += cluster_find_accelerator(&question->cluster, device)->tdp_w;
+    }
+    return power;
+}
+
+static bool find_run(struct command *command, const struct question *question, double step_s,
+                     struct run *out)
+{
+    struct report_rates rates;
+    double price = 0.0;
+    if (!command_has(command, "--tokens") || !command_number(command, "--tokens", &out->tokens)) {
+        return false;
+    }
+    out->priced = command_has(command, "--price") && command_number(command, "--price", &price);
+    report_find_rates(question, step_s, &rates);
+    out->run_s = out->tokens / rates.tokens_per_s;
+    out->device_hours = out->run_s / 3600.0 * question->cluster.device_count;
+    out->money = out->device_hours * price;
+    out->energy_j = out->run_s * power_w(question);
+    return true;
+}
+
+bool report_check_run(struct command *command)
+{
+    double number;
+    static const char *const names[] = {"--tokens", "--price"};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!command_has(command, names[i])) {
+            continue;
+        }
+        if (!command_number(command, names[i], &number)) {
+            return false;
+        }
+        if (!(number > 0.0)) {
+            return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL,
+                             "%s is %g: it must be above 0", names[i], number);
+        }
+    }
+    if (command_has(command, "--price") && !command_has(command, "--tokens")) {
+        return diag_push(command->diag, DIAG_C707, (struct diag_place){0}, NULL,
+                         "--tokens N is missing: --price is for a run of so many tokens");
+    }
+    return true;
+}
+
+void report_push_run(struct command *command, const struct question *question, double step_s,
+                     struct json_writer *out)
+{
+    struct run run = {.tokens = 0.0};
+    if (!find_run(command, question, step_s, &run)) {
+        return;
+    }
+    json_push_key(out, "run");
+    json_push_object(out);
+    json_push_key_double(out, "tokens", run.tokens);
+    json_push_key_double(out, "run_s", run.run_s);
+    json_push_key_double(out, "days", run.run_s / 86400.0);
+    json_push_key_double(out, "device_hours", run.device_hours);
+    json_push_key_double(out, "energy_j", run.energy_j);
+    if (run.priced) {
+        json_push_key_double(out, "money", run.money);
+    }
+    json_pop_object(out);
+}
+
+void report_dump_run(struct command *command, const struct question *question, double step_s)
+{
+    struct arena *arena = command->arena;
+    struct run run = {.tokens = 0.0};
+    if (!find_run(command, question, step_s, &run)) {
+        return;
+    }
+    text_push(&command->out,
+              "\n%.4g tokens take %.4g days, %s device hours, %.4g MWh of devices at rated power",
+              run.tokens, run.run_s / 86400.0,
+              report_count(arena, (uint64_t)(run.device_hours + 0.5)), run.energy_j / 3.6e9);
+    if (run.priced) {
+        text_push(&command->out, ";\nthat costs %s",
+                  report_count(arena, (uint64_t)(run.money + 0.5)));
+    }
+    text_push(&command->out, ".\n");
+}
