@@ -11,7 +11,7 @@ faults=0
 fault() { echo "$*"; faults=1; }
 
 folders=(base models topologies plan prices costmodel sim planner exports imports tools tests)
-mapfile -t sources < <(find "${folders[@]}" -name '*.[ch]' | sort)
+mapfile -t sources < <(find "${folders[@]}" -name '*.[ch]' 2> /dev/null | sort)
 [ "${#sources[@]}" -gt 0 ] || fault "no source found"
 
 # The names of all members: lists of the open sets, and the data files. Policies are called by plain
