@@ -68,8 +68,8 @@ unsigned long long runtime_digest(const struct runtime *runtime);
 /* Is that schedule, dim, variant accepted? A NULL variant name is. */
 bool runtime_accepts_schedule(const struct runtime *runtime, const char *schedule);
 bool runtime_accepts_dim(const struct runtime *runtime, const char *dim);
-/* Where a dim stands in the rank order when nobody says: place in the runtime's first order; without orders, or not in
- * it, `otherwise`. Small is innermost. */
+/* Where a dim stands in the rank order when nobody says: place in the runtime's first order;
+ * without orders, or not in it, `otherwise`. Small is innermost. */
 uint32_t runtime_find_place(const struct runtime *runtime, const char *dim, uint32_t otherwise);
 bool runtime_accepts_variant(const struct runtime *runtime, const char *variant);
 
