@@ -265,10 +265,19 @@ static void seal(struct work_items *items)
     items->capacity = items->count;
 }
 
+/* A program has far more room for blocks than most models use. */
+static void copy_used(const struct work *from, struct work *out)
+{
+    const size_t tail = offsetof(struct work, block_count);
+    out->problem = from->problem;
+    memcpy(out->blocks, from->blocks, from->block_count * sizeof from->blocks[0]);
+    memcpy((char *)out + tail, (const char *)from + tail, sizeof *out - tail);
+}
+
 void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
                  struct work *out)
 {
-    *out = *started;
+    copy_used(started, out);
     out->plan = plan;
     out->shape.chunks = plan->schedule.chunks;
     out->shape.micro_batches = plan_count_micro_batches(started->problem, plan);

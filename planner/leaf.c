@@ -233,36 +233,37 @@ bool leaf_partition(const struct search *search, struct load *load, bool memory,
 
 /* --- judging ----------------------------------------------------------------------------------------------- */
 
-/* The leaf's plan with its work program; nothing priced yet. */
-static void apply(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *trial)
+void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *trial)
 {
     struct arena *arena = &search->scratch;
     trial->search = search;
+    trial->order = order;
     trial->plan = *order->plan;
     trial->plan.schedule.schedule = leaf->form.schedule;
     trial->plan.schedule.chunks = leaf->form.chunks;
     trial->plan.policy_count = space_uses(leaf->alternatives, leaf->alternative, arena, &trial->plan.policies);
-    trial->work = ARENA_PUSH(arena, struct work, 1);
+    trial->work = search->trial_work;
+    trial->pieces = NULL;
     work_finish(order->started, &trial->plan, arena, trial->work);
-}
-
-void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *trial)
-{
-    const struct estimator *estimator = search->estimator;
-    struct arena *arena = &search->scratch;
-    apply(search, order, leaf, trial);
-    trial->pieces = ARENA_PUSH(arena, struct piece, trial->work->block_count);
-    for (uint32_t b = 0; b < trial->work->block_count; b++) {
-        estimator->piece(estimator->state, trial->work, b, &order->pieces[b], &trial->pieces[b]);
-    }
     const uint32_t chunks = trial->work->shape.stages * trial->work->shape.chunks;
     trial->layers = ARENA_PUSH(arena, uint32_t, chunks);
     trial->counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
-    trial->load = (struct load){
-        .work = trial->work, .pieces = trial->pieces, .counts = trial->counts,
-        .send_s = estimator->message_s(estimator->state, trial->work, &trial->work->send),
-        .tied_s = estimator->message_s(estimator->state, trial->work, &trial->work->tied),
-        .norm_s = estimator->message_s(estimator->state, trial->work, &trial->work->norm)};
+    trial->load = (struct load){.work = trial->work, .pieces = order->pieces, .counts = trial->counts};
+}
+
+static void price(struct trial *trial)
+{
+    struct search *search = trial->search;
+    const struct estimator *estimator = search->estimator;
+    const struct work *work = trial->work;
+    trial->pieces = ARENA_PUSH(&search->scratch, struct piece, work->block_count);
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        estimator->piece(estimator->state, work, b, &trial->order->pieces[b], &trial->pieces[b]);
+    }
+    trial->load.pieces = trial->pieces;
+    trial->load.send_s = estimator->message_s(estimator->state, work, &work->send);
+    trial->load.tied_s = estimator->message_s(estimator->state, work, &work->tied);
+    trial->load.norm_s = estimator->message_s(estimator->state, work, &work->norm);
 }
 
 static void copy_layers(struct search *search, const struct trial *trial, struct leaf *leaf)
@@ -276,8 +277,11 @@ static void copy_layers(struct search *search, const struct trial *trial, struct
 static void note_shortage(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;
-    if (search->best_count > 0 ||
-        !leaf_partition(search, &trial->load, false, NULL, trial->layers, trial->counts, &search->scratch)) {
+    if (search->best_count > 0 || search->probe_count > 0) {
+        return;
+    }
+    price(trial);
+    if (!leaf_partition(search, &trial->load, false, NULL, trial->layers, trial->counts, &search->scratch)) {
         return;
     }
     double over = 0.0;
@@ -292,16 +296,18 @@ static void note_shortage(struct trial *trial, const struct leaf *leaf)
     }
 }
 
-/* Most layers of one stage that memory allows, by bisection; 0 when not even its least. */
-static uint32_t cap_of(struct layout *layout, uint32_t stage, uint32_t most)
+/* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a guess, then halves. */
+static uint32_t cap_of(struct layout *layout, uint32_t stage, uint32_t most, uint32_t guess)
 {
     const uint32_t least = layout->load->work->shape.chunks;
     uint32_t low = least - 1, high = most;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
+    uint32_t middle = guess < least ? least : guess < most ? guess : most;
+    for (uint32_t step = 1; low < high; step *= 2) {
         const bool good = stage_fits(layout, stage, 0, middle);
         low = good ? middle : low;
         high = good ? high : middle - 1;
+        const uint32_t next = good ? middle + step : middle > step ? middle - step : 0;
+        middle = next > low && next <= high ? next : low + (high - low + 1) / 2;
     }
     return low < least ? 0 : low;
 }
@@ -313,12 +319,13 @@ static bool find_caps(struct trial *trial, uint32_t *caps)
     struct layout layout;
     open_layout(search, &trial->load, trial->counts, &search->scratch, &layout);
     if (!layout.alike) {
+        price(trial);
         return leaf_partition(search, &trial->load, true, NULL, trial->layers, trial->counts, &search->scratch);
     }
     uint32_t sum = 0;
     const uint32_t most = search->layers - (shape->stages - 1) * shape->chunks;
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        caps[stage] = cap_of(&layout, stage, most);
+        caps[stage] = cap_of(&layout, stage, most, stage == 0 ? search->layers / shape->stages : caps[stage - 1]);
         if (caps[stage] == 0) {
             return false;
         }
@@ -337,23 +344,33 @@ bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps)
     return good;
 }
 
+static void probe_priced(struct trial *trial, const struct leaf *leaf)
+{
+    struct search *search = trial->search;
+    struct leaf probed = *leaf;
+    struct estimate estimate;
+    search->estimator->combine(search->estimator->state, &trial->load, false, &search->scratch, &estimate);
+    probed.step_s = estimate.step_s;
+    if (ranking_wants_probe(search, estimate.step_s)) {
+        copy_layers(search, trial, &probed);
+        ranking_push_probe(search, &probed);
+    }
+}
+
 bool leaf_probe(struct search *search, const struct order_work *order, const struct leaf *leaf)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct trial trial;
+    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
     leaf_open(search, order, leaf, &trial);
     trial.load.stream = leaf_stream(search, &leaf->form, &trial.work->shape);
-    struct estimate estimate;
-    const bool fits =
-        leaf_partition(search, &trial.load, true, NULL, trial.layers, trial.counts, &search->scratch);
+    bool fits = find_caps(&trial, caps);
     if (fits) {
-        search->estimator->combine(search->estimator->state, &trial.load, false, &search->scratch, &estimate);
-        if (ranking_wants_probe(search, estimate.step_s)) {
-            struct leaf probed = *leaf;
-            probed.step_s = estimate.step_s;
-            copy_layers(search, &trial, &probed);
-            ranking_push_probe(search, &probed);
-        }
+        price(&trial);
+        fits = leaf_partition(search, &trial.load, true, caps, trial.layers, trial.counts, &search->scratch);
+    }
+    if (fits) {
+        probe_priced(&trial, leaf);
     }
     arena_pop(&search->scratch, mark);
     return fits;
@@ -378,7 +395,7 @@ double leaf_resident_bytes(struct search *search, const struct order_work *order
     for (each.alternative = 0; each.alternative < leaf->alternatives->count; each.alternative++) {
         const struct arena_mark mark = arena_find_mark(&search->scratch);
         struct trial trial;
-        apply(search, order, &each, &trial);
+        leaf_open(search, order, &each, &trial);
         const double bytes = resident_bytes(trial.work);
         least = least < 0.0 || bytes < least ? bytes : least;
         arena_pop(&search->scratch, mark);
@@ -406,6 +423,7 @@ void leaf_judge(struct search *search, const struct order_work *order, const str
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct trial trial;
     leaf_open(search, order, leaf, &trial);
+    price(&trial);
     trial.load.stream = leaf_stream(search, &leaf->form, &trial.work->shape);
     if (!leaf_partition(search, &trial.load, caps != NULL, caps, trial.layers, trial.counts, &search->scratch)) {
         search->certificate.pruned[BOUND_MEMORY]++;     /* unlike layers: where they go depends on times too */

@@ -10,17 +10,26 @@ static bool fits(const struct partition_problem *problem, uint32_t stage, uint32
     return problem->fits == NULL || problem->fits(problem->state, stage, first, count);
 }
 
-/* Most layers ending before `end` that the stage takes within the threshold, at most `most`; 0 if not even `least`. */
+static bool takes(const struct partition_problem *problem, uint32_t stage, uint32_t end, uint32_t count,
+                  double threshold_s)
+{
+    return problem->stage_s(problem->state, stage, end - count, count) <= threshold_s &&
+           fits(problem, stage, end - count, count);
+}
+
+/* Most layers ending before `end` that the stage takes within the threshold, at most `most`; 0 if not even `least`. The
+ * steps grow from a guess, since stages take about as many as each other. */
 static uint32_t take(const struct partition_problem *problem, uint32_t stage, uint32_t end, uint32_t most,
-                     double threshold_s)
+                     uint32_t guess, double threshold_s)
 {
     uint32_t low = 0, high = most;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        const bool good = problem->stage_s(problem->state, stage, end - middle, middle) <= threshold_s &&
-                          fits(problem, stage, end - middle, middle);
+    uint32_t middle = guess < most ? guess : most;
+    for (uint32_t step = 1; low < high; step *= 2) {
+        const bool good = middle == 0 || takes(problem, stage, end, middle, threshold_s);
         low = good ? middle : low;
         high = good ? high : middle - 1;
+        const uint32_t next = good ? middle + step : middle > step ? middle - step : 0;
+        middle = next > low && next <= high ? next : low + (high - low + 1) / 2;
     }
     return low >= problem->least ? low : 0;
 }
@@ -36,7 +45,8 @@ static uint32_t fill(const struct partition_problem *problem, double threshold_s
         const uint32_t stage = left - 1;
         const uint32_t reserved = stage * problem->least;
         const uint32_t most = end > reserved ? end - reserved : 0;
-        counts[stage] = take(problem, stage, end, most, threshold_s);
+        const uint32_t guess = left == problem->stages ? problem->layers / left : counts[stage + 1];
+        counts[stage] = take(problem, stage, end, most, guess, threshold_s);
         const uint32_t more = counts[stage] < problem->least ? problem->least : counts[stage] + 1;
         if (more <= most && more <= end && fits(problem, stage, end - more, more)) {
             const double seconds = problem->stage_s(problem->state, stage, end - more, more);

@@ -7,12 +7,13 @@
 
 #include "base/arena.h"
 
-/* A chain of `layers` goes to `stages` stages in order, at least `least` layers each. For a step of m micro-batches the
- * objective is sum(t) + (m - 1) max(t). Where the sum is the same for all partitions the smallest bottleneck is the
- * optimum: when a layer costs the same on every stage and wherever in its stage it sits. It is not where the first layers
- * of each chunk are recomputed and some chunk may have fewer than those: there the bottleneck alone is minimised, and the
- * objective is above its optimum by what the sums differ at most. stage_s must not decrease, fits must not become true as
- * layers are added to a stage. */
+/* A chain of `layers` goes to `stages` stages in order, at least `least` layers each. For a step
+ * of m micro-batches the objective is sum(t) + (m - 1) max(t). Where the sum is the same for all
+ * partitions the smallest bottleneck is the optimum: when a layer costs the same on every stage
+ * and wherever in its stage it sits. It is not where the first layers of each chunk are
+ * recomputed and some chunk may have fewer than those: there the bottleneck alone is minimised,
+ * and the objective is above its optimum by what the sums differ at most. stage_s must not
+ * decrease, fits must not become true as layers are added to a stage. */
 struct partition_problem {
     uint32_t stages, layers, least;
     double floor_s;             /* no partition has a smaller bottleneck (0 will do, only slower) */
@@ -23,8 +24,8 @@ struct partition_problem {
     void *state;
 };
 
-/* Smallest bottleneck; among those partitions the one that fills stages from the last. counts: per stage. False when no
- * partition fits. The arena is scratch. */
+/* Smallest bottleneck; among those partitions the one that fills stages from the last. counts:
+ * per stage. False when no partition fits. The arena is scratch. */
 bool partition_find(const struct partition_problem *problem, struct arena *arena, uint32_t *counts,
                     double *bottleneck_s);
 

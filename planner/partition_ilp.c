@@ -1,8 +1,9 @@
 /* Rows and columns of the stage partition, handed to GLPK.
  *
- * Binary x[stage][layer]; each layer on one stage; along the chain the stage never goes down, said with prefix sums:
- * sum over s <= k of x[s][l + 1] <= the same of x[s][l]. The bottleneck T is a column with a row t_s - T <= 0 per stage;
- * the objective is the sum of all t_s plus (m - 1) T. */
+ * Binary x[stage][layer]; each layer on one stage; along the chain the stage never goes down,
+ * said with prefix sums: sum over s <= k of x[s][l + 1] <= the same of x[s][l]. The bottleneck T
+ * is a column with a row t_s - T <= 0 per stage; the objective is the sum of all t_s plus (m -
+ * 1) T. */
 #include "planner/partition_ilp.h"
 
 #include <assert.h>
@@ -123,7 +124,7 @@ static void build(struct solve *solve, struct arena *arena)
     }
 }
 
-/* --- the solver's hooks: it prints and aborts unless told otherwise --------------------------------------- */
+/* --- the solver's hooks: it prints and aborts unless told otherwise --------------------------- */
 
 static int keep_quiet(void *state, const char *text)
 {
@@ -153,7 +154,7 @@ static void count_node(glp_tree *tree, void *state)
     }
 }
 
-/* --- the answer, checked ------------------------------------------------------------------------------------ */
+/* --- the answer, checked ---------------------------------------------------------------------- */
 
 static double extra_sum_s(const struct partition_ilp *problem)
 {

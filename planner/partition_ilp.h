@@ -1,4 +1,5 @@
-/* The stage partition as one integer programme: slow, but nothing to get wrong. An oracle for small instances. */
+/* The stage partition as one integer programme: slow, but nothing to get wrong. An oracle for
+ * small instances. */
 #ifndef SHARDPLAN_PLANNER_PARTITION_ILP_H
 #define SHARDPLAN_PLANNER_PARTITION_ILP_H
 
@@ -7,8 +8,8 @@
 
 #include "base/arena.h"
 
-/* Layers of a chain onto stages in order, at least `least` each. A stage's seconds and bytes are the sums of its layers'
- * own and its extra. */
+/* Layers of a chain onto stages in order, at least `least` each. A stage's seconds and bytes are
+ * the sums of its layers' own and its extra. */
 struct partition_ilp {
     uint32_t stages, layers, least, micro_batches;
     const double *layer_s, *layer_bytes;    /* [stage * layers + layer] */

@@ -1,12 +1,13 @@
 /* A lower bound on a pipeline's step over all partitions of its layers.
  *
- * Stage d works m t_d. Before its first slot a micro-batch went forward through the first chunks of the stages before it;
- * after its last slot one goes back through them, unless that may be a weight gradient, which nothing waits for. So
- * T >= sum over e < d of c_e + m t_d, with c_e the passing of the first chunk of stage e: forward and backward, or forward
- * alone where the schedule splits. Given T, stage 0 takes all it can, then stage 1, ...; one more layer early costs the
- * later stages less than one layer together when m chunks >= stages (each loses at most 1 / (m chunks)), so T is feasible
- * exactly when that holds all layers. Layers may be fractions here and a chunk may be smaller than even by one layer: both
- * only lower the bound. */
+ * Stage d works m t_d. Before its first slot a micro-batch went forward through the first chunks
+ * of the stages before it; after its last slot one goes back through them, unless that may be a
+ * weight gradient, which nothing waits for. So T >= sum over e < d of c_e + m t_d, with c_e the
+ * passing of the first chunk of stage e: forward and backward, or forward alone where the
+ * schedule splits. Given T, stage 0 takes all it can, then stage 1, ...; one more layer early
+ * costs the later stages less than one layer together when m chunks >= stages (each loses at
+ * most 1 / (m chunks)), so T is feasible exactly when that holds all layers. Layers may be
+ * fractions here and a chunk may be smaller than even by one layer: both only lower the bound. */
 #include "planner/planner_inside.h"
 
 static double piece_s(const struct piece *piece)
@@ -57,8 +58,9 @@ struct pipeline_terms pipeline_terms_find(const struct work *work, const struct 
     return terms;
 }
 
-/* Layers of a stage that take that long. Chunks of a stage differ by one layer at most, so n layers have
- * min(chunks x again_layers, n) in their recomputed form; uneven chunks have as many as if all but one were empty. */
+/* Layers of a stage that take that long. Chunks of a stage differ by one layer at most, so n
+ * layers have min(chunks x again_layers, n) in their recomputed form; uneven chunks have as many
+ * as if all but one were empty. */
 static double layers_in(const struct pipeline_terms *terms, double seconds)
 {
     const double again = (terms->uneven ? 1.0 : (double)terms->chunks) * terms->again_layers;

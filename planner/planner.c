@@ -362,6 +362,7 @@ static void open_search(struct search *search, const struct problem *problem, co
     search->layers = plan_count_layers(problem->model);
     search->best = ARENA_PUSH(arena, struct leaf, options->top + 1);
     search->probes = ARENA_PUSH(arena, struct leaf, options->top + 1);
+    search->trial_work = ARENA_PUSH(arena, struct work, 1);
     arena_init(&search->scratch);
     arena_init(&search->stream_arena);
 }

@@ -26,7 +26,7 @@ struct planner_pins {
     uint32_t variants[DIM_MAX];     /* PIN_ANY: searched */
     uint32_t micro_batch, chunks;   /* 0: searched */
     const struct schedule *schedule;    /* NULL: searched */
-    bool order_pinned;              /* rank order by the dims' default places */
+    bool order_pinned;              /* the first legal rank order, by the dims' default places */
     bool policy_pinned[PLANNER_POLICY_MAX];     /* per policy_table entry: exactly the uses below of that kind */
     const struct policy_use *uses;
     uint32_t use_count;

@@ -97,6 +97,7 @@ struct search {
     struct certificate certificate;
     uint32_t layers;                /* of the model's middle */
     struct space_faults faults;
+    struct work *trial_work;        /* of the trial at hand: large, used again for each */
     bool stopped;                   /* out of budget */
 };
 
@@ -149,12 +150,14 @@ struct order_work {
 struct trial {
     struct search *search;
     struct plan plan;
+    const struct order_work *order;
     struct work *work;
     struct piece *pieces;
     uint32_t *layers, *counts;
     struct load load;
 };
 
+/* Policies applied, nothing priced; one trial at a time. */
 void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *out);
 /* Memory does not depend on the rank order: most layers per stage, once for all orders. False when memory allows no
  * partition at all; then the least over is remembered. */

@@ -13,7 +13,8 @@ double ranking_threshold_s(const struct search *search)
     return judged_s < probed_s ? judged_s : probed_s;
 }
 
-/* Equal times: the one that the enumeration names first, so that the order of visits does not matter. */
+/* Equal times: the one that the enumeration names first, so that the order of visits does not
+ * matter. */
 static bool is_better(const struct leaf *a, const struct leaf *b)
 {
     if (a->step_s != b->step_s) {

@@ -1,11 +1,12 @@
-/* What there is to choose from: meshes, micro-batches, rank orders, schedule shapes, uses of policies. */
+/* What there is to choose from: meshes, micro-batches, rank orders, schedule shapes, uses of
+ * policies. */
 #include <assert.h>
 #include <string.h>
 
 #include "plan/plan_rule.h"
 #include "planner/planner_inside.h"
 
-/* --- nodes ----------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static bool model_has_cut(const struct model *model, const struct dim *dim, uint32_t variant)
 {
@@ -86,8 +87,8 @@ static uint32_t factorial(uint32_t n)
     return n < 2 ? 1 : n * factorial(n - 1);
 }
 
-/* Ranks of a dim inside one domain of a level; the stride itself where they do not nest evenly, so that nothing is taken
- * for alike that is not. */
+/* Ranks of a dim inside one domain of a level; the stride itself where they do not nest evenly,
+ * so that nothing is taken for alike that is not. */
 static unsigned long long crossing(unsigned long long key, uint32_t dim, uint64_t stride, uint32_t degree,
                                    uint64_t domain)
 {
@@ -121,7 +122,8 @@ static uint64_t ring_stride(const struct cluster *cluster, uint32_t level, uint6
     return cluster->levels[level].kind == LEVEL_RING && crosses ? stride : 0;
 }
 
-/* Which levels every dim crosses; in what order the hosts of a fold come, since it takes the innermost ranks. */
+/* Which levels every dim crosses; in what order the hosts of a fold come, since it takes the
+ * innermost ranks. */
 static unsigned long long order_key(const struct search *search, const struct mesh_node *node, uint32_t order)
 {
     const struct cluster *cluster = search->problem->cluster;

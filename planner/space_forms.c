@@ -72,9 +72,10 @@ const struct forms *space_forms(struct search *search, const struct mesh_node *n
     return forms;
 }
 
-/* --- alternatives ------------------------------------------------------------------------------------------ */
+/* --- alternatives ----------------------------------------------------------------------------- */
 
-/* Which ways of using policies a plan allows hangs on: which degrees exceed one, variants, stages, chunks. */
+/* Which ways of using policies a plan allows hangs on: which degrees exceed one, variants,
+ * stages, chunks. */
 static unsigned long long alternatives_key(const struct mesh_node *node, const struct form *form)
 {
     unsigned long long key = TEXT_DIGEST_SEED;

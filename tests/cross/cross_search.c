@@ -263,34 +263,44 @@ static void each_batch(struct visit *visit)
     }
 }
 
-/* Every way to put the dims from `place` on. */
-static void each_order(struct visit *visit, uint32_t place)
+/* Every way to put the dims from `place` on, those that keep to their default places first; canonical: the first under
+ * which any plan is legal. */
+static void each_order(struct visit *visit, uint32_t place, uint64_t before)
 {
     struct group *group = &visit->group;
     if (place == group->mesh_count) {
         each_batch(visit);
         return;
     }
-    for (uint32_t i = place; i < group->mesh_count; i++) {
-        const struct mesh_dim first = group->mesh[place], taken = group->mesh[i];
-        group->mesh[place] = taken;
-        group->mesh[i] = first;
-        bool sorted = true;
-        for (uint32_t k = place + 1; k < group->mesh_count; k++) {
-            sorted = sorted && taken.dim->order < group->mesh[k].dim->order;
-        }
-        if (sorted || !visit->canonical) {
-            each_order(visit, place + 1);
-        }
-        group->mesh[place] = first;
-        group->mesh[i] = taken;
+    const struct group kept = *group;
+    for (uint32_t i = place; i < kept.mesh_count && !(visit->canonical && visit->plans > before); i++) {
+        *group = kept;
+        memmove(&group->mesh[place + 1], &kept.mesh[place], (i - place) * sizeof kept.mesh[0]);
+        group->mesh[place] = kept.mesh[i];
+        each_order(visit, place + 1, before);
     }
+    *group = kept;
+}
+
+static void sort_and_order(struct visit *visit)
+{
+    struct group *group = &visit->group;
+    const struct group kept = *group;
+    for (uint32_t i = 1; i < group->mesh_count; i++) {
+        for (uint32_t k = i; k > 0 && group->mesh[k].dim->order < group->mesh[k - 1].dim->order; k--) {
+            const struct mesh_dim swapped = group->mesh[k];
+            group->mesh[k] = group->mesh[k - 1];
+            group->mesh[k - 1] = swapped;
+        }
+    }
+    each_order(visit, 0, visit->plans);
+    *group = kept;
 }
 
 static void each_fold(struct visit *visit, uint32_t dim)
 {
     if (dim == dim_table_count) {
-        each_order(visit, 0);
+        sort_and_order(visit);
         return;
     }
     const uint32_t pin = question.options.pins.degrees[dim];
@@ -516,7 +526,7 @@ START_TEST(search_finds_what_visiting_everything_finds)
         arena_release(&arena);
     }
     fprintf(stderr, "%u problems: nothing fits in %u, plans found in %u; %u more spaces are empty\n",
-            tallies.asked, tallies.empty, tallies.unfit, tallies.found);
+            tallies.asked, tallies.unfit, tallies.found, tallies.empty);
     ck_assert_uint_gt(tallies.found, PROBLEMS / 3);
     ck_assert_uint_gt(tallies.unfit, PROBLEMS / 20);
     arena_release(&fixed);
