@@ -195,6 +195,34 @@ START_TEST(the_first_step_lacks_the_moments)
 }
 END_TEST
 
+/* Sharded parameters: one layer gathered in use, one ahead. */
+START_TEST(two_layers_are_gathered_at_once)
+{
+    static const char *const states[] = {"optimizer", "gradients", "parameters"};
+    static const char *const over[] = {"dp"};
+    double buffers[2];
+    begin_judged("llama-3.1-8b");
+    for (uint32_t sharded = 0; sharded < 2; sharded++) {
+        struct single single;
+        init(&single, 1);
+        add_factor(&single, "dp", 8, NULL);
+        struct policy_use use = {.kind = policy_find("shard")};
+        use.values[0] = (struct policy_value){.present = true, .words = states, .word_count = 3};
+        use.values[1] = (struct policy_value){.present = true, .words = over, .word_count = 1};
+        single.plan.policies = &use;
+        single.plan.policy_count = sharded;
+        buffers[sharded] =
+            judge_plan(&single.plan)->estimate.stages[0].memory_bytes[MEMORY_BUFFERS];
+    }
+    /* the table of tokens and that of logits are larger than a layer */
+    const double table = 2.0 * (double)model.transformer->vocab * (double)model.transformer->hidden;
+    const double gathered = (buffers[1] - buffers[0]) / (1.0 + runtime.allocator_frac);
+    ck_assert_msg(gathered > 2.0 * table && gathered < 2.0 * table * 1.02,
+                  "%g bytes gathered, two tables are %g", gathered, 2.0 * table);
+    end_judged();
+}
+END_TEST
+
 /* A stage of Megatron's GPT-3: layers of 12 h^2 + 13 h parameters, of which norms with the biases
  * behind a sum (6 h) are on every tensor rank, as positions are; 18 or 6 + 12/d bytes each.
  * Megatron's own estimate (theoretical_memory_usage.py) divides all by t: 0.2 % less. */
@@ -238,4 +266,4 @@ END_TEST
 TAP_MAIN("memory", gpt_layers_keep_the_published_bytes, llama_layers_keep_the_derived_bytes,
          expert_layers_keep_what_was_routed, logits_are_counted_apart,
          stages_hold_what_is_in_flight, the_first_step_lacks_the_moments,
-         gpt3_states_are_those_of_megatron)
+         two_layers_are_gathered_at_once, gpt3_states_are_those_of_megatron)
