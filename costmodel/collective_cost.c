@@ -76,7 +76,14 @@ static bool switched_path(struct walk *walk, uint32_t from, uint32_t to, struct 
     if (cluster->levels[level].kind != LEVEL_SWITCH || !walk->level_known[level]) {
         return false;
     }
-    *out = walk->level_path[level];
+    const struct path *known = &walk->level_path[level];
+    out->hop_count = 2; /* the rest of so large a struct stays as it is */
+    out->hops[0] = known->hops[0];
+    out->hops[1] = known->hops[1];
+    out->latency_s = known->latency_s;
+    out->bandwidth_Bps = known->bandwidth_Bps;
+    out->link = known->link;
+    out->level = known->level;
     out->hops[0].resource = 2 * (from * cluster->level_count + level);
     out->hops[1].resource = 2 * (to * cluster->level_count + level) + 1;
     return true;
@@ -110,11 +117,17 @@ static void find_switch_path(struct walk *walk, uint32_t rank, struct path *out)
     out->latency_s *= 2.0;
 }
 
+/* Mostly one text in one place. */
+static bool same_link(const char *a, const char *b)
+{
+    return a == b || strcmp(a, b) == 0;
+}
+
 static bool same_class(const struct path_class *a, const struct path_class *b)
 {
     return a->in_network == b->in_network && a->bytes_frac == b->bytes_frac &&
            a->latency_s == b->latency_s && a->bandwidth_Bps == b->bandwidth_Bps &&
-           strcmp(a->link, b->link) == 0;
+           same_link(a->link, b->link);
 }
 
 /* Every term at least as bad: the other can never be the slowest. */
@@ -122,7 +135,7 @@ static bool covers(const struct path_class *a, const struct path_class *b)
 {
     return a->in_network == b->in_network && a->bytes_frac >= b->bytes_frac &&
            a->latency_s >= b->latency_s && a->bandwidth_Bps <= b->bandwidth_Bps &&
-           strcmp(a->link, b->link) == 0;
+           same_link(a->link, b->link);
 }
 
 static void add_class(struct phase *phase, const struct path_class *class)

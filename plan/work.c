@@ -274,8 +274,7 @@ static void copy_used(const struct work *from, struct work *out)
     memcpy((char *)out + tail, (const char *)from + tail, sizeof *out - tail);
 }
 
-void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
-                 struct work *out)
+void work_rewrite(const struct work *started, const struct plan *plan, struct work *out)
 {
     copy_used(started, out);
     out->plan = plan;
@@ -287,7 +286,14 @@ void work_finish(const struct work *started, const struct plan *plan, struct are
         seal(&out->blocks[i].backward);
     }
     apply_policies(out);
-    work_lower(out, arena);
+}
+
+void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
+                 struct work *out)
+{
+    work_rewrite(started, plan, out);
+    work_lower_memory(out);
+    work_lower_lists(out, arena);
 }
 
 void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena,

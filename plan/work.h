@@ -171,6 +171,11 @@ void work_start(const struct problem *problem, const struct plan *plan, bool all
                 struct arena *arena, struct work *out);
 void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
                  struct work *out);
+/* work_finish in the steps that a search may stop after: policies applied, so that keep and
+ * recompute_layers are settled; what is resident; then the lists of a step. */
+void work_rewrite(const struct work *started, const struct plan *plan, struct work *out);
+void work_lower_memory(struct work *work);
+void work_lower_lists(struct work *work, struct arena *arena);
 /* Beliefs: amounts finite and not negative, groups sound, shards and periods >= 1. work_build
  * asserts it. */
 bool work_check(const struct work *work);

@@ -52,7 +52,4 @@ void work_memory_build(struct work_builder *builder, struct work_block *block);
 double work_saved_bytes(const struct work_builder *builder, enum work_keep keep, bool vocabulary);
 void work_weights_build(struct work_builder *builder, struct work_block *block);
 
-/* After the policies: resident bytes and the per-step lists of every block. */
-void work_lower(struct work *work, struct arena *arena);
-
 #endif

@@ -20,9 +20,10 @@ static bool is_held(const struct work *work, const struct work_weights *weights)
     return !weights->tied || work->shape.stages > 1;
 }
 
-static void add_memory(const struct work *work, struct work_block *block,
-                       const struct work_weights *weights)
+static void add_memory(struct work *work, struct work_block *block,
+                       const struct work_weights *weights, struct arena *arena)
 {
+    (void)arena;
     const struct setup *setup = work->problem->setup;
     const double n = (double)weights->elements;
     const double per_optimizer_shard = n / (double)weights->optimizer_shards;
@@ -114,19 +115,6 @@ static void push_update(struct work *work, struct work_block *block,
     work_push_compute(&block->update, arena, update);
 }
 
-static void lower_block(struct work *work, struct work_block *block, struct arena *arena)
-{
-    for (uint32_t i = 0; i < block->weights_count; i++) {
-        const struct work_weights *weights = &block->weights[i];
-        if (is_held(work, weights)) {
-            add_memory(work, block, weights);
-            push_gathers(work, block, weights, arena);
-            push_sums(work, block, weights, arena);
-            push_update(work, block, weights, arena);
-        }
-    }
-}
-
 static void lower_tied(struct work *work)
 {
     const struct work_block *last = &work->blocks[work->last_block];
@@ -138,10 +126,36 @@ static void lower_tied(struct work *work)
     }
 }
 
-void work_lower(struct work *work, struct arena *arena)
+/* Weights of each block that a device holds itself. */
+static void each_held(struct work *work, struct arena *arena,
+                      void (*each)(struct work *, struct work_block *, const struct work_weights *,
+                                   struct arena *))
 {
-    for (uint32_t i = 0; i < work->block_count; i++) {
-        lower_block(work, &work->blocks[i], arena);
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        struct work_block *block = &work->blocks[b];
+        for (uint32_t i = 0; i < block->weights_count; i++) {
+            if (is_held(work, &block->weights[i])) {
+                each(work, block, &block->weights[i], arena);
+            }
+        }
     }
+}
+
+static void push_lists(struct work *work, struct work_block *block,
+                       const struct work_weights *weights, struct arena *arena)
+{
+    push_gathers(work, block, weights, arena);
+    push_sums(work, block, weights, arena);
+    push_update(work, block, weights, arena);
+}
+
+void work_lower_memory(struct work *work)
+{
+    each_held(work, NULL, add_memory);
+}
+
+void work_lower_lists(struct work *work, struct arena *arena)
+{
+    each_held(work, arena, push_lists);
     lower_tied(work);
 }

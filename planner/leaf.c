@@ -244,11 +244,18 @@ void leaf_open(struct search *search, const struct order_work *order, const stru
     trial->plan.policy_count = space_uses(leaf->alternatives, leaf->alternative, arena, &trial->plan.policies);
     trial->work = search->trial_work;
     trial->pieces = NULL;
-    work_finish(order->started, &trial->plan, arena, trial->work);
+    work_rewrite(order->started, &trial->plan, trial->work);
     const uint32_t chunks = trial->work->shape.stages * trial->work->shape.chunks;
     trial->layers = ARENA_PUSH(arena, uint32_t, chunks);
     trial->counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
     trial->load = (struct load){.work = trial->work, .pieces = order->pieces, .counts = trial->counts};
+}
+
+/* What memory asks for. */
+static void settle(struct trial *trial, const struct leaf *leaf)
+{
+    work_lower_memory(trial->work);
+    trial->load.stream = leaf_stream(trial->search, &leaf->form, &trial->work->shape);
 }
 
 static void price(struct trial *trial)
@@ -256,6 +263,7 @@ static void price(struct trial *trial)
     struct search *search = trial->search;
     const struct estimator *estimator = search->estimator;
     const struct work *work = trial->work;
+    work_lower_lists(trial->work, &search->scratch);
     trial->pieces = ARENA_PUSH(&search->scratch, struct piece, work->block_count);
     for (uint32_t b = 0; b < work->block_count; b++) {
         estimator->piece(estimator->state, work, b, &trial->order->pieces[b], &trial->pieces[b]);
@@ -280,7 +288,9 @@ static void note_shortage(struct trial *trial, const struct leaf *leaf)
     if (search->best_count > 0 || search->probe_count > 0) {
         return;
     }
-    price(trial);
+    if (trial->pieces == NULL) {
+        price(trial);
+    }
     if (!leaf_partition(search, &trial->load, false, NULL, trial->layers, trial->counts, &search->scratch)) {
         return;
     }
@@ -336,7 +346,7 @@ static bool find_caps(struct trial *trial, uint32_t *caps)
 
 bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps)
 {
-    trial->load.stream = leaf_stream(trial->search, &leaf->form, &trial->work->shape);
+    settle(trial, leaf);
     const bool good = find_caps(trial, caps);
     if (!good) {
         note_shortage(trial, leaf);
@@ -363,10 +373,12 @@ bool leaf_probe(struct search *search, const struct order_work *order, const str
     struct trial trial;
     uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
     leaf_open(search, order, leaf, &trial);
-    trial.load.stream = leaf_stream(search, &leaf->form, &trial.work->shape);
+    settle(&trial, leaf);
     bool fits = find_caps(&trial, caps);
-    if (fits) {
+    if (fits && trial.pieces == NULL) {
         price(&trial);
+    }
+    if (fits) {
         fits = leaf_partition(search, &trial.load, true, caps, trial.layers, trial.counts, &search->scratch);
     }
     if (fits) {
@@ -396,6 +408,7 @@ double leaf_resident_bytes(struct search *search, const struct order_work *order
         const struct arena_mark mark = arena_find_mark(&search->scratch);
         struct trial trial;
         leaf_open(search, order, &each, &trial);
+        work_lower_memory(trial.work);
         const double bytes = resident_bytes(trial.work);
         least = least < 0.0 || bytes < least ? bytes : least;
         arena_pop(&search->scratch, mark);
@@ -423,8 +436,8 @@ void leaf_judge(struct search *search, const struct order_work *order, const str
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct trial trial;
     leaf_open(search, order, leaf, &trial);
+    settle(&trial, leaf);
     price(&trial);
-    trial.load.stream = leaf_stream(search, &leaf->form, &trial.work->shape);
     if (!leaf_partition(search, &trial.load, caps != NULL, caps, trial.layers, trial.counts, &search->scratch)) {
         search->certificate.pruned[BOUND_MEMORY]++;     /* unlike layers: where they go depends on times too */
     } else if (!search->options->no_prune &&

@@ -39,7 +39,8 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
     for (uint32_t i = 0; i < schedule_table_count; i++) {
         const struct schedule *schedule = schedule_table[i];
         const uint32_t most = most_chunks(search, schedule, forms->stages);
-        if (pins->schedule != NULL && pins->schedule != schedule) {
+        const bool listed = search->problem->setup->runtime->schedules[0] != NULL;
+        if (pins->schedule != NULL ? pins->schedule != schedule : schedule->on_demand && !listed) {
             continue;
         }
         for (uint32_t chunks = schedule->chunked ? 2 : 1; chunks <= most; chunks++) {
@@ -172,22 +173,34 @@ const struct alternatives *space_alternatives(struct search *search, const struc
     return list;
 }
 
+static uint32_t count_uses(const struct alternatives *alternatives, uint32_t alternative)
+{
+    uint32_t count = 0;
+    for (uint32_t policy = 0; policy < policy_table_count; policy++) {
+        const struct policy_options *options = &alternatives->options[policy];
+        count += alternative % options->count == 0 ? options->pinned_count : 1;
+        alternative /= options->count;
+    }
+    return count;
+}
+
 uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative, struct arena *arena,
                     struct policy_use **out)
 {
-    struct policy_use *uses = ARENA_PUSH(arena, struct policy_use, PLANNER_POLICY_MAX);
+    const uint32_t room = count_uses(alternatives, alternative);
+    struct policy_use *uses = ARENA_PUSH(arena, struct policy_use, room);
     uint32_t count = 0;
     for (uint32_t policy = 0; policy < policy_table_count; policy++) {
         const struct policy_options *options = &alternatives->options[policy];
         const uint32_t option = alternative % options->count;
         alternative /= options->count;
         const uint32_t more = option == 0 ? options->pinned_count : 1;
-        assert(count + more <= PLANNER_POLICY_MAX);
         if (more > 0) {
             memcpy(&uses[count], option == 0 ? options->pinned : &options->uses[option - 1], more * sizeof *uses);
         }
         count += more;
     }
+    assert(count == room);
     *out = uses;
     return count;
 }
