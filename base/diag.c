@@ -7,6 +7,8 @@
 
 #define SHOWN_COLUMNS 100u /* of a source line; longer ones are clipped around the fault */
 #define SHOWN_BEFORE 60u
+#define SHOWN_BEGIN 400u /* characters of a message that quotes something huge; its end says why */
+#define SHOWN_END 200u
 
 struct code_row {
     const char *name, *slug, *summary;
@@ -146,9 +148,26 @@ static const char *push_characters(struct text *out, const char *at, uint32_t co
     return at;
 }
 
-/* Message and hint may quote what stands in a file. */
+static size_t count_characters(const char *line)
+{
+    size_t count = 0;
+    for (; *line != '\0'; line = skip_character(line)) {
+        count++;
+    }
+    return count;
+}
+
+/* Message and hint may quote what stands in a file, of any length: the middle is left out then. */
 static void push_line(struct text *out, const char *line)
 {
+    size_t left = count_characters(line);
+    if (left > SHOWN_BEGIN + SHOWN_END) {
+        line = push_characters(out, line, SHOWN_BEGIN);
+        text_push(out, "...");
+        for (left -= SHOWN_BEGIN; left > SHOWN_END; left--) {
+            line = skip_character(line);
+        }
+    }
     push_characters(out, line, UINT32_MAX);
 }
 

@@ -71,6 +71,11 @@ static bool is_cell_end(const struct cursor *cursor)
            *cursor->at == '\n';
 }
 
+static bool is_row_end(const struct cursor *cursor)
+{
+    return cursor->at == cursor->end || *cursor->at == '\r' || *cursor->at == '\n';
+}
+
 static void skip_blanks(struct cursor *cursor)
 {
     while (cursor->at < cursor->end && *cursor->at == ' ') {
@@ -108,17 +113,18 @@ static bool read_cell(struct slot_table *table, struct cursor *cursor, struct di
     return true;
 }
 
-/* A row ends at a line feed; the last may lack it. */
+/* A row ends at a line feed; the last may lack it. Only the first bad cell of a row is named. */
 static bool read_rows(struct slot_table *table, struct cursor *cursor, struct diag *diag)
 {
     bool good = true;
     while (cursor->at < cursor->end) {
         cursor->row_begin = cursor->at;
-        good = read_cell(table, cursor, diag) && good;
-        while (cursor->at < cursor->end && *cursor->at == ',') {
+        bool reads = read_cell(table, cursor, diag);
+        while (!is_row_end(cursor)) {
             cursor->at++;
-            good = read_cell(table, cursor, diag) && good;
+            reads = reads && read_cell(table, cursor, diag);
         }
+        good = good && reads;
         cursor->at += cursor->at < cursor->end && *cursor->at == '\r';
         cursor->at += cursor->at < cursor->end && *cursor->at == '\n';
         cursor->row++;

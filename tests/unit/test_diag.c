@@ -170,6 +170,23 @@ START_TEST(one_line_stays_one_line)
 }
 END_TEST
 
+START_TEST(quotes_of_any_length_are_clipped)
+{
+    init();
+    char quoted[5001];
+    for (size_t i = 0; i < sizeof quoted - 1; i += 2) {
+        memcpy(&quoted[i], "\xc3\xb6", 2);
+    }
+    quoted[sizeof quoted - 1] = '\0';
+    diag_push(&diag, DIAG_B110, place(quoted, 0, 0, NULL), quoted, "'%s' is no word", quoted);
+    const char *text = dump();
+    ck_assert_uint_lt(strlen(text), 3 * 2 * 700);
+    ck_assert_ptr_nonnull(strstr(text, "\xb6...\xc3"));
+    ck_assert_ptr_nonnull(strstr(text, "\xb6' is no word [B110]\n"));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(caret_counts_characters)
 {
     init();
@@ -205,4 +222,5 @@ END_TEST
 
 TAP_MAIN("diag", codes_are_a_list, looks, places_may_be_vague, sorts_by_place_then_report,
          keeps_twenty_counts_all, warnings_never_hide_errors, clips_long_lines_around_the_column,
-         caret_counts_characters, one_line_stays_one_line, bug_exits_with_3)
+         caret_counts_characters, quotes_of_any_length_are_clipped, one_line_stays_one_line,
+         bug_exits_with_3)

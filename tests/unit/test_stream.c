@@ -85,6 +85,23 @@ START_TEST(refuses_what_is_no_table)
 }
 END_TEST
 
+/* What is no table at all may be one row of a hundred thousand bad cells. */
+START_TEST(names_the_first_bad_cell_of_a_row)
+{
+    static char text[200002];
+    for (size_t i = 0; i + 2 < sizeof text; i += 2) {
+        memcpy(&text[i], "x,", 2);
+    }
+    memcpy(text, "x,x\n", 4);
+    arena_init(&arena);
+    diag_init(&diag, &arena);
+    ck_assert(!stream_read_table("huge", text, strlen(text), &arena, &stream, &diag));
+    ck_assert_uint_eq(diag.count, 2);
+    ck_assert_uint_eq(diag.entries[1].place.line, 2);
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(refuses_missing_and_doubled_slots)
 {
     refuses("0F0,0F1,0B0", DIAG_P441, 1, 1, "stage 0 never runs the backward of micro-batch 1");
@@ -166,6 +183,6 @@ START_TEST(spells_slots)
 END_TEST
 
 TAP_MAIN("stream", spells_slots, reads_a_table, reads_placement_and_split_backwards,
-         refuses_what_is_no_table, refuses_missing_and_doubled_slots,
-         refuses_slots_before_what_they_need, names_the_cycle_of_a_deadlock,
-         refusal_names_what_would_do)
+         refuses_what_is_no_table, names_the_first_bad_cell_of_a_row,
+         refuses_missing_and_doubled_slots, refuses_slots_before_what_they_need,
+         names_the_cycle_of_a_deadlock, refusal_names_what_would_do)
