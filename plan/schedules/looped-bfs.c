@@ -22,6 +22,7 @@ static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struc
 
 const struct schedule schedule_looped_bfs = {
     .name = "looped-bfs",
+    .on_demand = true,
     .summary = "all forwards of a model chunk, then the next chunk; few parameter gathers",
     .chunked = true,
     .stream = stream,

@@ -27,6 +27,7 @@ static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struc
 
 const struct schedule schedule_zb_h1 = {
     .name = "zb-h1",
+    .on_demand = true,
     .summary = "weight gradients fill the waits; on every stage the micro-batches of the first",
     .splits = true,
     .stream = stream,

@@ -27,6 +27,7 @@ static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struc
 
 const struct schedule schedule_zb_h2 = {
     .name = "zb-h2",
+    .on_demand = true,
     .summary = "weight gradients fill the waits; twice the warm-up, no waits inside the step",
     .splits = true,
     .stream = stream,

@@ -93,6 +93,7 @@ static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struc
 
 const struct schedule schedule_zb_v = {
     .name = "zb-v",
+    .on_demand = true,
     .summary = "two model chunks per stage, down and back up, weight gradients in the waits",
     .chunked = true,
     .splits = true,
