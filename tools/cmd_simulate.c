@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "tools/decompose.h"
 #include "tools/flow_file.h"
 #include "tools/simulated.h"
 #include "tools/trace_file.h"
@@ -19,6 +20,8 @@ struct answer {
     double *step_s; /* of all runs, ascending */
     uint64_t runs;
     double wall_s;
+    bool decomposed;
+    struct decomposition parts;
 };
 
 /* --- the question -------------------------------------------------------------------------- */
@@ -110,6 +113,10 @@ static bool simulate(struct command *command, struct answer *answer)
         return false;
     }
     answer->wall_s = command_now_s() - start_s;
+    answer->decomposed = command_has(command, "--decompose");
+    if (answer->decomposed && !decompose_find(command, &answer->question, answer->plan, &answer->parts)) {
+        return false;
+    }
     return write_trace(command, answer);
 }
 
@@ -164,6 +171,9 @@ static void dump_json(struct command *command, const struct answer *answer)
         json_push_key_double(&out, "wall_s", answer->wall_s);
     }
     push_stages(result, &out);
+    if (answer->decomposed) {
+        decompose_push_json(&answer->parts, &out);
+    }
     json_pop_object(&out);
     text_push(&command->out, "\n");
 }
@@ -222,6 +232,9 @@ static void dump_people(struct command *command, const struct answer *answer)
               report_bytes(arena, result->estimate.capacity_bytes),
               result->estimate.fits ? "" : ": DOES NOT FIT");
     dump_stages(command, result);
+    if (answer->decomposed) {
+        decompose_dump(command, &answer->parts);
+    }
     if (command->timing) {
         text_push(out, "\nThe simulation took %s.\n", report_seconds(arena, answer->wall_s));
     }
@@ -255,6 +268,9 @@ static const struct flag plan_flags[] = {
      .kind = FLAG_TEXT,
      .value = "FILE",
      .help = "write what ran when as Chrome trace JSON (ui.perfetto.dev opens it)"},
+    {.name = "--decompose",
+     .kind = FLAG_SWITCH,
+     .help = "say which effect makes the difference to the cost model, one switched on after another"},
     {.name = "--iterations",
      .kind = FLAG_COUNT,
      .value = "N",

@@ -16,10 +16,11 @@ START_TEST(dims_are_found_by_name)
 }
 END_TEST
 
-/* tensor, context, expert, data, pipeline from the inside out: the default of Megatron-LM. */
-START_TEST(default_order_is_that_of_megatron)
+/* tensor, context, expert, pipeline, data from the inside out: the rarest traffic outermost; a runtime's own
+ * order is data of the runtime. */
+START_TEST(default_order_puts_the_rarest_traffic_outermost)
 {
-    static const char *const order[] = {"tp", "cp", "ep", "dp", "pp"};
+    static const char *const order[] = {"tp", "cp", "ep", "pp", "dp"};
     for (size_t i = 1; i < sizeof order / sizeof order[0]; i++) {
         ck_assert_msg(dim_find(order[i - 1])->order < dim_find(order[i])->order,
                       "%s is not inside %s", order[i - 1], order[i]);
@@ -59,5 +60,5 @@ START_TEST(dims_cut_what_they_are_known_for)
 }
 END_TEST
 
-TAP_MAIN("dim", dims_are_found_by_name, default_order_is_that_of_megatron,
+TAP_MAIN("dim", dims_are_found_by_name, default_order_puts_the_rarest_traffic_outermost,
          dims_cut_what_they_are_known_for)
