@@ -1,9 +1,9 @@
 /* `shardplan plan`: the best plan, with a certificate. */
+#include "tools/decompose.h"
 #include "tools/explain.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
 #include "tools/shortage.h"
-#include "tools/simulated.h"
 
 #define TOP_MAX 1000u
 
@@ -14,6 +14,7 @@ struct answer {
     struct planner_options options;
     struct planner_result result;
     struct verdict *verdicts; /* per plan of the result */
+    struct decomposition *parts; /* per plan of the result; keys[0] NULL: the judges agree */
     double search_s;
 };
 
@@ -29,14 +30,27 @@ static bool read_options(struct command *command, struct planner_options *out)
     return good;
 }
 
+/* Judges that differ by more than this say why. */
+#define AGREE_FRAC 0.01
+
+static bool judges_agree(const struct verdict *verdict)
+{
+    const double apart = verdict->simulated_step_s / verdict->estimate.step_s - 1.0;
+    return apart <= AGREE_FRAC && apart >= -AGREE_FRAC;
+}
+
 static bool judge_all(struct command *command, const struct question *question,
                       struct answer *answer)
 {
     const uint32_t count = answer->result.count;
     answer->verdicts = ARENA_PUSH(command->arena, struct verdict, count);
+    answer->parts = ARENA_PUSH(command->arena, struct decomposition, count);
     for (uint32_t i = 0; i < count; i++) {
         report_judge(command, question, answer->result.plans[i].plan, &answer->verdicts[i]);
-        if (!simulated_judge(command, question, &answer->verdicts[i])) {
+        struct plan *plan = answer->result.plans[i].plan;
+        if (!simulated_judge(command, question, &answer->verdicts[i]) ||
+            (!judges_agree(&answer->verdicts[i]) &&
+             !decompose_find(command, question, plan, &answer->parts[i]))) {
             return false;
         }
     }
@@ -60,6 +74,13 @@ static bool save(struct command *command, const struct question *question, const
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
+static void push_parts(const struct decomposition *parts, struct json_writer *out)
+{
+    if (parts->keys[0] != NULL) {
+        decompose_push_json(parts, out);
+    }
+}
+
 static void push_alternatives(struct command *command, const struct question *question,
                               const struct answer *answer, struct json_writer *out)
 {
@@ -68,6 +89,7 @@ static void push_alternatives(struct command *command, const struct question *qu
     for (uint32_t i = 1; i < answer->result.count; i++) {
         json_push_object(out);
         report_push_verdict(command, question, &answer->verdicts[i], out);
+        push_parts(&answer->parts[i], out);
         json_pop_object(out);
     }
     json_pop_array(out);
@@ -82,6 +104,7 @@ static void push_answer(struct command *command, const struct question *question
         shortage_push(command, question, &answer->options, &answer->result, out);
     } else {
         report_push_verdict(command, question, &answer->verdicts[0], out);
+        push_parts(&answer->parts[0], out);
         report_push_run(command, question, answer->result.plans[0].estimate.step_s, out);
     }
     report_push_certificate(&answer->result.certificate, out);
@@ -117,10 +140,11 @@ static void dump_alternatives(struct command *command, const struct question *qu
     }
     text_push(&command->out, "\nThe next best:\n");
     for (uint32_t i = 1; i < result->count; i++) {
-        text_push(&command->out, "%s (%+.2f %%)\n",
+        text_push(&command->out, "%s (%+.2f %%), simulated %s\n",
                   report_seconds(command->arena, result->plans[i].estimate.step_s),
                   100.0 *
-                      (result->plans[i].estimate.step_s / result->plans[0].estimate.step_s - 1.0));
+                      (result->plans[i].estimate.step_s / result->plans[0].estimate.step_s - 1.0),
+                  report_seconds(command->arena, answer->verdicts[i].simulated_step_s));
         report_dump_flags(command, "", result->plans[i].plan, question->setup.runtime);
     }
 }
@@ -153,6 +177,13 @@ static void dump_people(struct command *command, const struct question *question
     report_dump_verdict(command, question, &answer->verdicts[0]);
     report_dump_run(command, question, result->plans[0].estimate.step_s);
     report_dump_certificate(command, &result->certificate, result->plans[0].estimate.step_s);
+    for (uint32_t i = 0; i < result->count; i++) {
+        if (answer->parts[i].keys[0] != NULL) {
+            text_push(&command->out, "\nThe judges differ about plan %u by over %g %%:\n", i + 1,
+                      100.0 * AGREE_FRAC);
+            decompose_dump(command, &answer->parts[i]);
+        }
+    }
     dump_alternatives(command, question, answer);
     if (command_has(command, "--explain")) {
         explain_dump(command, question, &answer->options, &result->plans[0]);
