@@ -264,6 +264,7 @@ static void probe_node(struct search *search, struct mesh_node *node)
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct forms *forms = space_forms(search, node);
     struct order_work order = start_order(search, node, node->first_order, false);
+    node->terms = order.terms;
     if (!order_passes(search, &order)) {
         arena_pop(&search->scratch, mark);
         return;
@@ -283,6 +284,18 @@ static void probe_node(struct search *search, struct mesh_node *node)
     leaf_trim_streams(search);
 }
 
+static bool quick_passes(struct search *search, const struct mesh_node *node, uint32_t order)
+{
+    if (node->terms.stages > 0 && order == node->first_order) {
+        const struct order_work probed = {.node = node, .terms = node->terms};
+        return order_passes(search, &probed);
+    }
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    const struct order_work quick = start_order(search, node, order, false);
+    arena_pop(&search->scratch, mark);
+    return order_passes(search, &quick);
+}
+
 /* Orders in which the shape with most chunks, the least bubble, may still be fast enough. */
 static void start_orders(struct search *search, const struct mesh_node *node, struct orders *orders)
 {
@@ -290,10 +303,7 @@ static void start_orders(struct search *search, const struct mesh_node *node, st
     const uint32_t all = space_orders(search, node, numbers);
     orders->items = ARENA_PUSH(&search->scratch, struct order_work, all);
     for (uint32_t i = 0; i < all; i++) {
-        const struct arena_mark mark = arena_find_mark(&search->scratch);
-        const struct order_work quick = start_order(search, node, numbers[i], false);
-        const bool passes = order_passes(search, &quick);
-        arena_pop(&search->scratch, mark);
+        const bool passes = quick_passes(search, node, numbers[i]);
         if (passes) {
             orders->items[orders->count++] = start_order(search, node, numbers[i], true);
         }

@@ -7,6 +7,17 @@
 /* A bound is a sum in another order than the value it bounds: give rounding its due before cutting. */
 #define ROUNDING (1.0 - 1e-9)
 
+/* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
+struct pipeline_terms {
+    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the end stages */
+    double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before or after others */
+    double again_s;                     /* what a layer in its recomputed form takes more */
+    uint32_t again_layers;              /* layers per chunk in that form */
+    uint32_t layers, stages, chunks, micro_batches;
+    bool splits;                        /* weight gradients may come last */
+    bool uneven;                        /* chunks of a stage may differ by more than one layer */
+};
+
 /* Degrees, folds, variants, micro-batch. */
 struct mesh_node {
     uint32_t degrees[DIM_MAX];      /* per dim_table entry; folds too; 1: off */
@@ -17,6 +28,7 @@ struct mesh_node {
     uint64_t replicas;
     uint64_t leaf_count;            /* per order */
     double bound_s;
+    struct pipeline_terms terms;    /* of the first order; stages 0: not known yet */
     bool unfit;                     /* weights and their states alone are too much for a stage */
 };
 
@@ -119,16 +131,6 @@ uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternativ
                     struct policy_use **out);
 
 /* --- pipeline_bound.c ----------------------------------------------------------------------------------- */
-/* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
-struct pipeline_terms {
-    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the end stages */
-    double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before or after others */
-    double again_s;                     /* what a layer in its recomputed form takes more */
-    uint32_t again_layers;              /* layers per chunk in that form */
-    uint32_t layers, stages, chunks, micro_batches;
-    bool splits;                        /* weight gradients may come last */
-    bool uneven;                        /* chunks of a stage may differ by more than one layer */
-};
 /* Of the pieces that keep everything: no use of a policy makes them shorter. compute_only: kernels without messages.
  * layers, chunks, splits, again are left to the caller. */
 struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces, bool compute_only);

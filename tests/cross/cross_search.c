@@ -132,6 +132,11 @@ static void throw_question(void)
     const uint32_t devices = PICK(1, 2, 2, 3, 4, 4, 4, 6, 8, 8, 12, 16);
     throw_cluster(devices);
     question.runtime = runtimes[random_pop_below(&dice, 2)];
+    if (question.runtime.schedules[0] == NULL && random_pop_below(&dice, 2) == 0) {
+        for (uint32_t i = 0; i < schedule_table_count; i++) {
+            question.runtime.schedules[i] = schedule_table[i]->name;    /* rare ones too */
+        }
+    }
     question.runtime.context_bytes = 0; /* toys would drown in them */
     question.runtime.communicator_bytes = random_pop_below(&dice, 2) == 0 ? 0 : 1000000;
     question.runtime.step_overhead_s = 0.0;
@@ -232,6 +237,15 @@ static void each_use(struct visit *visit, uint32_t policy)
     }
 }
 
+/* Rare schedules only where the runtime lists them or the question pins them. */
+static bool is_searched(const struct schedule *schedule)
+{
+    const struct planner_pins *pins = &question.options.pins;
+    const bool listed = question.runtime.schedules[0] != NULL &&
+                        runtime_accepts_schedule(&question.runtime, schedule->name);
+    return pins->schedule == NULL ? listed || !schedule->on_demand : pins->schedule == schedule;
+}
+
 static void each_schedule(struct visit *visit)
 {
     const struct planner_pins *pins = &question.options.pins;
@@ -240,8 +254,8 @@ static void each_schedule(struct visit *visit)
         for (uint32_t chunks = 1; chunks <= layers; chunks++) {
             visit->plan.schedule.schedule = schedule_table[i];
             visit->plan.schedule.chunks = chunks;
-            const bool wanted = (pins->schedule == NULL || pins->schedule == schedule_table[i]) &&
-                                (pins->chunks == 0 || pins->chunks == chunks);
+            const bool wanted =
+                is_searched(schedule_table[i]) && (pins->chunks == 0 || pins->chunks == chunks);
             if (wanted && plan_is_legal(&question.problem, &visit->plan)) {
                 const struct arena_mark mark = arena_find_mark(&arena);
                 each_use(visit, 0);
