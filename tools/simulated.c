@@ -30,12 +30,23 @@ bool simulated_build(struct command *command, const struct question *question,
     return true;
 }
 
+/* Beside an answer a large step is run slot by slot, in tens of megabytes; `simulate` runs it kernel by kernel. */
+#define SLOTS_IN_FULL 4096u
+
+static enum sim_granularity granularity_of(const struct question *question, const struct plan *plan)
+{
+    const uint64_t slots = 2ull * plan_count_stages(plan) * plan->schedule.chunks *
+                           plan_count_micro_batches(&question->problem, plan);
+    return slots <= SLOTS_IN_FULL ? SIM_OPS : SIM_SLOTS;
+}
+
 bool simulated_judge(struct command *command, const struct question *question,
                      struct verdict *verdict)
 {
     struct simulated simulated;
     struct sim_result result;
-    const struct sim_options options = sim_full_options();
+    struct sim_options options = sim_full_options();
+    options.granularity = granularity_of(question, verdict->plan);
     if (!simulated_build(command, question, verdict->plan, &options, &simulated) ||
         !sim_run(&simulated.sim, &simulated.load, command->arena, &result, command->diag)) {
         return false;
