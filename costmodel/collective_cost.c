@@ -158,7 +158,7 @@ static void add_class(struct phase *phase, const struct path_class *class)
     phase->classes[phase->class_count++] = *class;
 }
 
-enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_CLEAR };
+enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_CLEAR, WALK_ALONE };
 
 static struct path_class class_of(const struct path *path, double bytes_frac, bool in_network)
 {
@@ -176,14 +176,14 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
         find_switch_path(walk, rank, &path);
         const struct path_class class = class_of(
             &path, bytes_frac * (step->reduce ? 1.0 : (double)(walk->shape.ranks - 1)), true);
-        if (pass == WALK_CLASS) {
+        if (pass == WALK_CLASS || pass == WALK_ALONE) {
             add_class(phase, &class);
         }
         return;
     }
     find_path(walk, device_of(walk, rank), device_of(walk, step->to), &path);
     struct path_class class = class_of(&path, bytes_frac, false);
-    for (uint32_t i = 0; i < path.hop_count; i++) {
+    for (uint32_t i = 0; i < path.hop_count && pass != WALK_ALONE; i++) {
         uint32_t *load = &walk->book->loads[path.hops[i].resource];
         *load = pass == WALK_LOAD ? *load + 1 : pass == WALK_CLEAR ? 0 : *load;
         if (pass == WALK_CLASS) {
@@ -191,9 +191,24 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
             class.bandwidth_Bps = share < class.bandwidth_Bps ? share : class.bandwidth_Bps;
         }
     }
-    if (pass == WALK_CLASS) {
+    if (pass == WALK_CLASS || pass == WALK_ALONE) {
         add_class(phase, &class);
     }
+}
+
+/* Behind switches every device has ports of its own, and no rank moves more in a round than rank 0
+ * (a law of the members): where that sends once, no port carries two messages. */
+static bool ports_are_own(const struct walk *walk, uint32_t round)
+{
+    const struct cluster *cluster = walk->request->cluster;
+    struct collective_step step;
+    for (uint32_t level = 0; level < cluster->level_count; level++) {
+        if (cluster->levels[level].kind != LEVEL_SWITCH) {
+            return false;
+        }
+    }
+    return cluster->level_count > 0 &&
+           !walk->member->step(walk->request->kind, &walk->shape, round, 0, 1, &step);
 }
 
 static void walk_round(struct walk *walk, uint32_t round, enum walk_pass pass, struct phase *phase)
@@ -230,9 +245,14 @@ static void fill_page(struct walk *walk, struct page *page)
         struct phase *phase = push_phase(page, walk->book->arena);
         phase->repeat = alike;
         phase->class_count = 0;
-        walk_round(walk, round, WALK_LOAD, NULL);
-        walk_round(walk, round, WALK_CLASS, phase);
-        walk_round(walk, round, WALK_CLEAR, NULL);
+        const bool alone = ports_are_own(walk, round);
+        if (!alone) {
+            walk_round(walk, round, WALK_LOAD, NULL);
+        }
+        walk_round(walk, round, alone ? WALK_ALONE : WALK_CLASS, phase);
+        if (!alone) {
+            walk_round(walk, round, WALK_CLEAR, NULL);
+        }
         round += alike;
     }
 }

@@ -27,8 +27,18 @@ struct stream_notes {
 
 struct price_table;
 
+#define KERNEL_ENTRIES 8192
+
+/* The matrix multiply priced last among those that share its place. */
+struct kernel_entry {
+    unsigned long long key; /* 0: none */
+    double seconds;
+    enum provenance origin;
+};
+
 struct costmodel_cache {
     struct price_table *messages;
+    struct kernel_entry kernels[KERNEL_ENTRIES];
     struct arena streams_arena; /* notes, which can be forgotten */
     struct stream_notes *streams[NOTES_BUCKETS];
 };

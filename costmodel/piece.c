@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "costmodel/costmodel.h"
+#include "costmodel/costmodel_inside.h"
 
 #define JOINED_MAX 8
 #define PENDING_MAX (2 * WORK_WEIGHTS_MAX) /* per kind of weights a gather and a sum */
@@ -58,8 +58,8 @@ static void add_message(struct tally *tally, const struct work_message *message)
 
 /* One plan has one group, whose ranks all do the same: where kinds of devices are mixed, the
  * slowest sets the pace. */
-static double slowest_s(struct costmodel *model, const struct work_compute *const *items,
-                        uint32_t count)
+static double price_slowest(struct costmodel *model, const struct work_compute *const *items,
+                            uint32_t count, enum provenance *origin)
 {
     double seconds = 0.0;
     enum provenance worst = PROVENANCE_ANALYTIC;
@@ -69,8 +69,43 @@ static double slowest_s(struct costmodel *model, const struct work_compute *cons
         worst = own > seconds ? provenance : worst;
         seconds = larger(seconds, own);
     }
-    model->provenance_s[worst] += seconds;
+    *origin = worst;
     return seconds;
+}
+
+/* Shape of a matrix multiply, joined ones too; 0 for kernels that are priced at once anyway. */
+static unsigned long long kernel_key(const struct work_compute *const *items, uint32_t count)
+{
+    unsigned long long key = TEXT_DIGEST_SEED;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct work_compute *item = items[i];
+        const unsigned long long words[] = {item->m, item->n, item->k, item->groups,
+                                            (unsigned long long)item->pass << 32 |
+                                                (unsigned long long)item->dtype};
+        for (uint32_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+            key = (key ^ words[w]) * 0x9e3779b97f4a7c15ull;
+            key ^= key >> 29;
+        }
+    }
+    return items[0]->kind == OP_CONTRACT ? key | 1u : 0u;
+}
+
+static double slowest_s(struct costmodel *model, const struct work_compute *const *items,
+                        uint32_t count)
+{
+    const unsigned long long key = kernel_key(items, count);
+    struct kernel_entry *entry = &model->cache->kernels[key / 2 % KERNEL_ENTRIES];
+    if (key == 0 || entry->key != key) {
+        enum provenance origin;
+        const double seconds = price_slowest(model, items, count, &origin);
+        model->provenance_s[origin] += seconds;
+        if (key != 0) {
+            *entry = (struct kernel_entry){key, seconds, origin};
+        }
+        return seconds;
+    }
+    model->provenance_s[entry->origin] += entry->seconds;
+    return entry->seconds;
 }
 
 /* A kernel fed in `pieces` parts runs as that many kernels on its share of keys: smaller ones are
