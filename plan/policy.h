@@ -118,6 +118,9 @@ struct policy {
      * backward (a law): searches rely on it. NULL: only on demand. */
     bool (*choose)(const struct problem *problem, const struct plan *plan, uint32_t index,
                    struct arena *arena, struct policy_use *out);
+    /* Does the index-th of those never need more memory on any stage than the one before it (the
+     * first: than not using the policy)? NULL: never known. */
+    bool (*leaner)(uint32_t index);
     /* Applies the use to the work program. NULL: this policy can be stated but is never costed
      * yet. */
     void (*rewrite)(const struct policy_use *use, struct work *work);

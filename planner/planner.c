@@ -176,9 +176,29 @@ static uint64_t pass_alternative(const struct search *search, const struct order
     return passing;
 }
 
-static void judge_alternative(struct search *search, const struct orders *orders, const bool *before,
-                              struct leaf *leaf)
+/* Alternatives of a form for which memory has no room, whatever the rank order. */
+struct misfits {
+    uint32_t *alternatives;
+    uint32_t count;
+};
+
+static bool is_misfit(const struct search *search, const struct leaf *leaf, const struct misfits *misfits)
 {
+    for (uint32_t i = 0; i < misfits->count && !search->options->no_prune; i++) {
+        if (space_is_fatter(leaf->alternatives, leaf->alternative, misfits->alternatives[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void judge_alternative(struct search *search, const struct orders *orders, const bool *before,
+                              struct misfits *misfits, struct leaf *leaf)
+{
+    if (is_misfit(search, leaf, misfits)) {
+        search->certificate.pruned[BOUND_MEMORY] += count_passing(before, orders->count);
+        return;
+    }
     uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
     bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
     struct trial trial;
@@ -189,6 +209,9 @@ static void judge_alternative(struct search *search, const struct orders *orders
     const bool fits = passing > 0 && leaf_caps(&trial, leaf, caps);
     if (!fits && !search->options->no_prune) {
         search->certificate.pruned[BOUND_MEMORY] += passing;
+        if (passing > 0) {
+            misfits->alternatives[misfits->count++] = leaf->alternative;
+        }
         return;
     }
     for (uint32_t i = 0; i < orders->count && !search->stopped; i++) {
@@ -217,10 +240,14 @@ static void search_form(struct search *search, const struct orders *orders, cons
     leaf.form = *form;
     leaf.alternatives = alternatives;
     leaf.order = orders->items[0].order;
-    for (uint32_t i = 0; i < alternatives->count && passing > 0 && !search->stopped; i++, leaf.index++) {
+    struct misfits misfits = {ARENA_PUSH(&search->scratch, uint32_t, alternatives->count), 0};
+    const uint64_t first = leaf.index;
+    /* from the leanest: where that has no room, fatter ones have none either */
+    for (uint32_t left = alternatives->count; left > 0 && passing > 0 && !search->stopped; left--) {
         const struct arena_mark mark = arena_find_mark(&search->scratch);
-        leaf.alternative = i;
-        judge_alternative(search, orders, passes, &leaf);
+        leaf.alternative = left - 1;
+        leaf.index = first + leaf.alternative;
+        judge_alternative(search, orders, passes, &misfits, &leaf);
         arena_pop(&search->scratch, mark);
     }
 }

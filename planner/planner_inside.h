@@ -40,6 +40,7 @@ struct mesh_nodes {
 /* Ways of using one policy: option 0 is not to use it (or, pinned, exactly the pinned uses); the others one use each. */
 struct policy_options {
     const struct policy_use *uses;      /* of options 1 .. */
+    const bool *leaner;                 /* of options 1 ..: never more memory than the option before */
     uint32_t count;                     /* options, >= 1 */
     const struct policy_use *pinned;    /* of option 0 */
     uint32_t pinned_count;
@@ -126,6 +127,8 @@ uint32_t space_orders(struct search *search, const struct mesh_node *node, uint3
 const struct forms *space_forms(struct search *search, const struct mesh_node *node);
 const struct alternatives *space_alternatives(struct search *search, const struct mesh_node *node,
                                               const struct form *form);
+/* Does the first need at least as much memory as the second on every stage, for sure? */
+bool space_is_fatter(const struct alternatives *alternatives, uint32_t alternative, uint32_t than);
 /* The uses of an alternative in arena memory; their number. */
 uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative, struct arena *arena,
                     struct policy_use **out);

@@ -132,13 +132,18 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct policy_use *uses = ARENA_PUSH(&search->scratch, struct policy_use, search->layers + 8);
+    bool *leaner = ARENA_PUSH(search->arena, bool, search->layers + 9);
+    bool last_kept = true;      /* the choice before this one is an option too */
     for (uint32_t i = 0; out->count <= search->layers + 8; i++) {
         struct policy_use *use = &uses[out->count - 1];
         if (!kind->choose(search->problem, plan, i, search->arena, use)) {
             break;
         }
-        out->count += use_is_legal(search, plan, use, 1) ? 1 : 0;
+        leaner[out->count] = last_kept && kind->leaner != NULL && kind->leaner(i);
+        last_kept = use_is_legal(search, plan, use, 1);
+        out->count += last_kept ? 1 : 0;
     }
+    out->leaner = leaner;
     struct policy_use *kept = ARENA_PUSH(search->arena, struct policy_use, out->count - 1);
     memcpy(kept, uses, (out->count - 1) * sizeof *kept);
     out->uses = kept;
@@ -171,6 +176,24 @@ const struct alternatives *space_alternatives(struct search *search, const struc
     }
     arena_pop(&search->scratch, mark);
     return list;
+}
+
+bool space_is_fatter(const struct alternatives *alternatives, uint32_t alternative, uint32_t than)
+{
+    for (uint32_t policy = 0; policy < policy_table_count; policy++) {
+        const struct policy_options *options = &alternatives->options[policy];
+        uint32_t option = alternative % options->count;
+        const uint32_t lean = than % options->count;
+        alternative /= options->count;
+        than /= options->count;
+        while (option < lean && options->leaner[option + 1]) {
+            option++;
+        }
+        if (option != lean) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static uint32_t count_uses(const struct alternatives *alternatives, uint32_t alternative)

@@ -85,6 +85,12 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
     return true;
 }
 
+/* Less is saved each time; only the first recomputed layer brings the room in which it is made again. */
+static bool leaner(uint32_t index)
+{
+    return index != 1;
+}
+
 const struct policy policy_keep = {
     .name = "keep",
     .summary = "activations or states kept, recomputed, offloaded, compressed",
@@ -93,5 +99,6 @@ const struct policy policy_keep = {
     .field_count = sizeof fields / sizeof fields[0],
     .refuses = refuses,
     .choose = choose,
+    .leaner = leaner,
     .rewrite = rewrite,
 };

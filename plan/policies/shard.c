@@ -215,6 +215,12 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
     return true;
 }
 
+/* Sharded parameters are gathered into room of their own, sharded states and gradients are not. */
+static bool leaner(uint32_t index)
+{
+    return index < 2;
+}
+
 const struct policy policy_shard = {
     .name = "shard",
     .summary = "parameters, gradients, optimizer states spread over ranks",
@@ -224,5 +230,6 @@ const struct policy policy_shard = {
     .fits = fits,
     .refuses = refuses,
     .choose = choose,
+    .leaner = leaner,
     .rewrite = rewrite,
 };
