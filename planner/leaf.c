@@ -13,12 +13,14 @@ struct stream_entry {
     struct stream_entry *next;
 };
 
-const struct stream *leaf_stream(struct search *search, const struct form *form, const struct schedule_shape *shape)
+const struct stream *leaf_stream(struct search *search, const struct form *form,
+                                 const struct schedule_shape *shape)
 {
     const uint32_t hash = shape->stages * 7919u + shape->chunks * 104729u + shape->micro_batches;
     struct stream_entry **bucket = &search->streams[hash % TABLE_BUCKETS];
     for (struct stream_entry *entry = *bucket; entry != NULL; entry = entry->next) {
-        if (entry->schedule == form->schedule && memcmp(&entry->stream.shape, shape, sizeof *shape) == 0) {
+        if (entry->schedule == form->schedule &&
+            memcmp(&entry->stream.shape, shape, sizeof *shape) == 0) {
             return &entry->stream;
         }
     }
@@ -58,9 +60,9 @@ struct layout {
     uint32_t *counts;
     double *plain_s, *again_s;
     double first_s, last_s;
-    uint32_t recomputed;        /* per chunk */
-    bool alike;                 /* one kind of middle layer */
-    const uint32_t *caps;       /* most layers per stage by memory, NULL: ask */
+    uint32_t recomputed;  /* per chunk */
+    bool alike;           /* one kind of middle layer */
+    const uint32_t *caps; /* most layers per stage by memory, NULL: ask */
 };
 
 /* Unlike layers on several chunks per stage go chunk by chunk along the chain; memory is looked at afterwards. */
@@ -96,8 +98,8 @@ static void fill_prefix(struct layout *layout)
 static double chunk_s(const struct layout *layout, uint32_t first, uint32_t count)
 {
     const uint32_t again = count < layout->recomputed ? count : layout->recomputed;
-    return layout->again_s[first + again] - layout->again_s[first] + layout->plain_s[first + count] -
-           layout->plain_s[first + again];
+    return layout->again_s[first + again] - layout->again_s[first] +
+           layout->plain_s[first + count] - layout->plain_s[first + again];
 }
 
 /* Layers of a stage over its chunks: even, the odd ones away from the ends of the chain. */
@@ -116,7 +118,8 @@ static void fill_row(const struct layout *layout, uint32_t chunk, uint32_t first
     memset(row, 0, WORK_BLOCK_MAX * sizeof *row);
     uint32_t again = count < layout->recomputed ? count : layout->recomputed;
     uint32_t start = 0;
-    for (uint32_t run = 1; run + 1 < model->run_count && count > 0; start += model->chain[run++].count) {
+    for (uint32_t run = 1; run + 1 < model->run_count && count > 0;
+         start += model->chain[run++].count) {
         const uint32_t end = start + model->chain[run].count;
         if (first >= end) {
             continue;
@@ -163,9 +166,11 @@ static bool stage_fits(void *state, uint32_t stage, uint32_t first, uint32_t cou
     const struct schedule_shape *shape = &load->work->shape;
     for (uint32_t local = 0; local < shape->chunks; local++) {
         const uint32_t chunk = load->stream->model_chunk[stage * shape->chunks + local];
-        fill_row(layout, chunk, shape->chunks == 1 ? first : 0, share_of(count, shape->chunks, stage, local));
+        fill_row(layout, chunk, shape->chunks == 1 ? first : 0,
+                 share_of(count, shape->chunks, stage, local));
     }
-    return layout->search->estimator->room_bytes(layout->search->estimator->state, load, stage) >= 0.0;
+    return layout->search->estimator->room_bytes(layout->search->estimator->state, load, stage) >=
+           0.0;
 }
 
 /* Per model chunk, and the rows that go with them. */
@@ -177,8 +182,9 @@ static void spread(const struct layout *layout, const uint32_t *stage_counts, ui
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
         const uint32_t place = load->stream->chunk_place[chunk];
         const uint32_t stage = place / shape->chunks, local = place % shape->chunks;
-        layers[chunk] = goes_by_chunk(layout) ? stage_counts[chunk]
-                                              : share_of(stage_counts[stage], shape->chunks, stage, local);
+        layers[chunk] = goes_by_chunk(layout)
+                            ? stage_counts[chunk]
+                            : share_of(stage_counts[stage], shape->chunks, stage, local);
     }
     uint32_t first = 0;
     for (uint32_t chunk = 0; chunk < chunks; first += layers[chunk++]) {
@@ -197,8 +203,8 @@ static bool all_fit(const struct layout *layout)
     return true;
 }
 
-static void open_layout(const struct search *search, struct load *load, uint32_t *counts, struct arena *arena,
-                        struct layout *out)
+static void open_layout(const struct search *search, struct load *load, uint32_t *counts,
+                        struct arena *arena, struct layout *out)
 {
     *out = (struct layout){.search = search, .load = load, .counts = counts};
     out->plain_s = ARENA_PUSH(arena, double, search->layers + 1);
@@ -207,8 +213,8 @@ static void open_layout(const struct search *search, struct load *load, uint32_t
     fill_prefix(out);
 }
 
-bool leaf_partition(const struct search *search, struct load *load, bool memory, const uint32_t *caps,
-                    uint32_t *layers, uint32_t *counts, struct arena *arena)
+bool leaf_partition(const struct search *search, struct load *load, bool memory,
+                    const uint32_t *caps, uint32_t *layers, uint32_t *counts, struct arena *arena)
 {
     const struct schedule_shape *shape = &load->work->shape;
     struct layout layout;
@@ -216,10 +222,14 @@ bool leaf_partition(const struct search *search, struct load *load, bool memory,
     const bool by_chunk = goes_by_chunk(&layout);
     layout.caps = layout.alike ? caps : NULL;
     const double total = layout.plain_s[search->layers] + layout.first_s + layout.last_s;
-    struct partition_problem problem = {
-        .stages = by_chunk ? shape->stages * shape->chunks : shape->stages, .layers = search->layers,
-        .least = by_chunk ? 1 : shape->chunks, .stage_s = stage_s, .fits = memory && !by_chunk ? stage_fits : NULL,
-        .alike = layout.alike, .state = &layout};
+    struct partition_problem problem = {.stages = by_chunk ? shape->stages * shape->chunks
+                                                           : shape->stages,
+                                        .layers = search->layers,
+                                        .least = by_chunk ? 1 : shape->chunks,
+                                        .stage_s = stage_s,
+                                        .fits = memory && !by_chunk ? stage_fits : NULL,
+                                        .alike = layout.alike,
+                                        .state = &layout};
     problem.floor_s = total / problem.stages * ROUNDING;
     uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
     double bottleneck_s;
@@ -233,7 +243,8 @@ bool leaf_partition(const struct search *search, struct load *load, bool memory,
 
 /* --- judging ----------------------------------------------------------------------------------------------- */
 
-void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *trial)
+void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf,
+               struct trial *trial)
 {
     struct arena *arena = &search->scratch;
     trial->search = search;
@@ -241,14 +252,16 @@ void leaf_open(struct search *search, const struct order_work *order, const stru
     trial->plan = *order->plan;
     trial->plan.schedule.schedule = leaf->form.schedule;
     trial->plan.schedule.chunks = leaf->form.chunks;
-    trial->plan.policy_count = space_uses(leaf->alternatives, leaf->alternative, arena, &trial->plan.policies);
+    trial->plan.policy_count =
+        space_uses(leaf->alternatives, leaf->alternative, arena, &trial->plan.policies);
     trial->work = search->trial_work;
     trial->pieces = NULL;
     work_rewrite(order->started, &trial->plan, trial->work);
     const uint32_t chunks = trial->work->shape.stages * trial->work->shape.chunks;
     trial->layers = ARENA_PUSH(arena, uint32_t, chunks);
     trial->counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
-    trial->load = (struct load){.work = trial->work, .pieces = order->pieces, .counts = trial->counts};
+    trial->load =
+        (struct load){.work = trial->work, .pieces = order->pieces, .counts = trial->counts};
 }
 
 /* What memory asks for. */
@@ -291,12 +304,14 @@ static void note_shortage(struct trial *trial, const struct leaf *leaf)
     if (trial->pieces == NULL) {
         price(trial);
     }
-    if (!leaf_partition(search, &trial->load, false, NULL, trial->layers, trial->counts, &search->scratch)) {
+    if (!leaf_partition(search, &trial->load, false, NULL, trial->layers, trial->counts,
+                        &search->scratch)) {
         return;
     }
     double over = 0.0;
     for (uint32_t stage = 0; stage < trial->work->shape.stages; stage++) {
-        const double room = search->estimator->room_bytes(search->estimator->state, &trial->load, stage);
+        const double room =
+            search->estimator->room_bytes(search->estimator->state, &trial->load, stage);
         over = -room > over ? -room : over;
     }
     if (search->least_over.layers == NULL || over < search->least_over_bytes) {
@@ -330,12 +345,14 @@ static bool find_caps(struct trial *trial, uint32_t *caps)
     open_layout(search, &trial->load, trial->counts, &search->scratch, &layout);
     if (!layout.alike) {
         price(trial);
-        return leaf_partition(search, &trial->load, true, NULL, trial->layers, trial->counts, &search->scratch);
+        return leaf_partition(search, &trial->load, true, NULL, trial->layers, trial->counts,
+                              &search->scratch);
     }
     uint32_t sum = 0;
     const uint32_t most = search->layers - (shape->stages - 1) * shape->chunks;
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        caps[stage] = cap_of(&layout, stage, most, stage == 0 ? search->layers / shape->stages : caps[stage - 1]);
+        caps[stage] = cap_of(&layout, stage, most,
+                             stage == 0 ? search->layers / shape->stages : caps[stage - 1]);
         if (caps[stage] == 0) {
             return false;
         }
@@ -359,7 +376,8 @@ static void probe_priced(struct trial *trial, const struct leaf *leaf)
     struct search *search = trial->search;
     struct leaf probed = *leaf;
     struct estimate estimate;
-    search->estimator->combine(search->estimator->state, &trial->load, false, &search->scratch, &estimate);
+    search->estimator->combine(search->estimator->state, &trial->load, false, &search->scratch,
+                               &estimate);
     probed.step_s = estimate.step_s;
     if (ranking_wants_probe(search, estimate.step_s)) {
         copy_layers(search, trial, &probed);
@@ -379,7 +397,8 @@ bool leaf_probe(struct search *search, const struct order_work *order, const str
         price(&trial);
     }
     if (fits) {
-        fits = leaf_partition(search, &trial.load, true, caps, trial.layers, trial.counts, &search->scratch);
+        fits = leaf_partition(search, &trial.load, true, caps, trial.layers, trial.counts,
+                              &search->scratch);
     }
     if (fits) {
         probe_priced(&trial, leaf);
@@ -393,14 +412,16 @@ static double resident_bytes(const struct work *work)
     const struct model *model = work->problem->model;
     double bytes = 0.0;
     for (uint32_t run = 0; run < model->run_count; run++) {
-        const struct work_block *block = &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
+        const struct work_block *block =
+            &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
         bytes += model->chain[run].count *
                  (block->parameters_bytes + block->gradients_bytes + block->optimizer_bytes);
     }
     return bytes / work->shape.stages;
 }
 
-double leaf_resident_bytes(struct search *search, const struct order_work *order, const struct leaf *leaf)
+double leaf_resident_bytes(struct search *search, const struct order_work *order,
+                           const struct leaf *leaf)
 {
     double least = -1.0;
     struct leaf each = *leaf;
@@ -431,15 +452,18 @@ static void judge_fully(struct trial *trial, const struct leaf *leaf)
     }
 }
 
-void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf, const uint32_t *caps)
+void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf,
+                const uint32_t *caps)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct trial trial;
     leaf_open(search, order, leaf, &trial);
     settle(&trial, leaf);
     price(&trial);
-    if (!leaf_partition(search, &trial.load, caps != NULL, caps, trial.layers, trial.counts, &search->scratch)) {
-        search->certificate.pruned[BOUND_MEMORY]++;     /* unlike layers: where they go depends on times too */
+    if (!leaf_partition(search, &trial.load, caps != NULL, caps, trial.layers, trial.counts,
+                        &search->scratch)) {
+        search->certificate
+            .pruned[BOUND_MEMORY]++; /* unlike layers: where they go depends on times too */
     } else if (!search->options->no_prune &&
                search->estimator->bound(search->estimator->state, &trial.load) * ROUNDING >
                    ranking_threshold_s(search)) {

@@ -5,13 +5,14 @@
 #include <assert.h>
 #include <stddef.h>
 
-static bool fits(const struct partition_problem *problem, uint32_t stage, uint32_t first, uint32_t count)
+static bool fits(const struct partition_problem *problem, uint32_t stage, uint32_t first,
+                 uint32_t count)
 {
     return problem->fits == NULL || problem->fits(problem->state, stage, first, count);
 }
 
-static bool takes(const struct partition_problem *problem, uint32_t stage, uint32_t end, uint32_t count,
-                  double threshold_s)
+static bool takes(const struct partition_problem *problem, uint32_t stage, uint32_t end,
+                  uint32_t count, double threshold_s)
 {
     return problem->stage_s(problem->state, stage, end - count, count) <= threshold_s &&
            fits(problem, stage, end - count, count);
@@ -19,8 +20,8 @@ static bool takes(const struct partition_problem *problem, uint32_t stage, uint3
 
 /* Most layers ending before `end` that the stage takes within the threshold, at most `most`; 0 if not even `least`. The
  * steps grow from a guess, since stages take about as many as each other. */
-static uint32_t take(const struct partition_problem *problem, uint32_t stage, uint32_t end, uint32_t most,
-                     uint32_t guess, double threshold_s)
+static uint32_t take(const struct partition_problem *problem, uint32_t stage, uint32_t end,
+                     uint32_t most, uint32_t guess, double threshold_s)
 {
     uint32_t low = 0, high = most;
     uint32_t middle = guess < most ? guess : most;
@@ -37,7 +38,8 @@ static uint32_t take(const struct partition_problem *problem, uint32_t stage, ui
 /* Every stage from the last takes as many as it can while the ones before it keep their least. Taking more never hurts
  * the rest: a shorter prefix of like layers is easier. Gives the number of layers left over; raises *next_s to the smallest threshold at
  * which some stage could take one more. */
-static uint32_t fill(const struct partition_problem *problem, double threshold_s, uint32_t *counts, double *next_s)
+static uint32_t fill(const struct partition_problem *problem, double threshold_s, uint32_t *counts,
+                     double *next_s)
 {
     uint32_t end = problem->layers;
     *next_s = -1.0;
@@ -53,7 +55,7 @@ static uint32_t fill(const struct partition_problem *problem, double threshold_s
             *next_s = *next_s < 0.0 || seconds < *next_s ? seconds : *next_s;
         }
         if (counts[stage] == 0 && problem->least > 0) {
-            return end;     /* this stage cannot have its least */
+            return end; /* this stage cannot have its least */
         }
         end -= counts[stage];
     }
@@ -75,7 +77,7 @@ static bool find_alike(const struct partition_problem *problem, uint32_t *counts
     double threshold_s = problem->floor_s, next_s = 0.0;
     while (fill(problem, threshold_s, counts, &next_s) > 0) {
         if (next_s < 0.0) {
-            return false;       /* memory alone stops every stage */
+            return false; /* memory alone stops every stage */
         }
         assert(next_s > threshold_s);
         threshold_s = next_s;
@@ -88,17 +90,19 @@ static bool find_alike(const struct partition_problem *problem, uint32_t *counts
 #define NO_WAY_S 1e300
 
 /* [stage * (layers + 1) + end]: smallest bottleneck of stages 0 .. stage over layers 0 .. end-1. */
-static double prefix_s(const struct partition_problem *problem, const double *best_s, uint32_t stage, uint32_t end)
+static double prefix_s(const struct partition_problem *problem, const double *best_s,
+                       uint32_t stage, uint32_t end)
 {
     double least_s = NO_WAY_S;
     for (uint32_t count = problem->least; count <= end; count++) {
         const double own_s = problem->stage_s(problem->state, stage, end - count, count);
         if (own_s >= least_s) {
-            break;              /* more layers take longer still */
+            break; /* more layers take longer still */
         }
-        const double before_s = stage > 0       ? best_s[(stage - 1) * (problem->layers + 1) + end - count]
+        const double before_s = stage > 0
+                                    ? best_s[(stage - 1) * (problem->layers + 1) + end - count]
                                 : count == end ? 0.0
-                                                : NO_WAY_S;
+                                               : NO_WAY_S;
         const double both_s = own_s > before_s ? own_s : before_s;
         if (both_s < least_s && fits(problem, stage, end - count, count)) {
             least_s = both_s;
@@ -108,8 +112,8 @@ static double prefix_s(const struct partition_problem *problem, const double *be
 }
 
 /* From the last stage, as many layers as leave a prefix within the bottleneck. */
-static void take_back(const struct partition_problem *problem, const double *best_s, double bottleneck_s,
-                      uint32_t *counts)
+static void take_back(const struct partition_problem *problem, const double *best_s,
+                      double bottleneck_s, uint32_t *counts)
 {
     uint32_t end = problem->layers;
     for (uint32_t left = problem->stages; left > 0; left--) {
@@ -127,10 +131,11 @@ static void take_back(const struct partition_problem *problem, const double *bes
     }
 }
 
-static bool find_unlike(const struct partition_problem *problem, struct arena *arena, uint32_t *counts)
+static bool find_unlike(const struct partition_problem *problem, struct arena *arena,
+                        uint32_t *counts)
 {
     const struct arena_mark mark = arena_find_mark(arena);
-    double *best_s = ARENA_PUSH(arena, double, (size_t)problem->stages * (problem->layers + 1));
+    double *best_s = ARENA_PUSH(arena, double, (size_t)problem->stages *(problem->layers + 1));
     for (uint32_t stage = 0; stage < problem->stages; stage++) {
         for (uint32_t end = 0; end <= problem->layers; end++) {
             best_s[stage * (problem->layers + 1) + end] = prefix_s(problem, best_s, stage, end);
@@ -151,7 +156,8 @@ bool partition_find(const struct partition_problem *problem, struct arena *arena
     if ((uint64_t)problem->stages * problem->least > problem->layers) {
         return false;
     }
-    const bool found = problem->alike ? find_alike(problem, counts) : find_unlike(problem, arena, counts);
+    const bool found =
+        problem->alike ? find_alike(problem, counts) : find_unlike(problem, arena, counts);
     *bottleneck_s = found ? slowest_s(problem, counts) : 0.0;
     return found;
 }

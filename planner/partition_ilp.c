@@ -25,7 +25,7 @@ struct solve {
     struct row row;
     uint32_t nodes;
     bool limited;
-    double bound_s;             /* best of the open nodes when the limit was reached */
+    double bound_s; /* best of the open nodes when the limit was reached */
 };
 
 static int column(const struct partition_ilp *problem, uint32_t stage, uint32_t layer)
@@ -98,12 +98,14 @@ static void add_stage(struct solve *solve, uint32_t stage)
     }
     close_row(solve, GLP_LO, problem->least, 0.0);
     for (uint32_t layer = 0; layer < problem->layers; layer++) {
-        push_term(&solve->row, column(problem, stage, layer), problem->layer_s[stage * problem->layers + layer]);
+        push_term(&solve->row, column(problem, stage, layer),
+                  problem->layer_s[stage * problem->layers + layer]);
     }
     push_term(&solve->row, bottleneck_column(problem), -1.0);
     close_row(solve, GLP_UP, 0.0, -problem->extra_s[stage]);
     const double room_bytes = problem->room_bytes[stage] - problem->extra_bytes[stage];
-    const double scale = room_bytes > 0.0 ? room_bytes : 1.0;   /* rows near 1: the solver's tolerances are absolute */
+    const double scale =
+        room_bytes > 0.0 ? room_bytes : 1.0; /* rows near 1: the solver's tolerances are absolute */
     for (uint32_t layer = 0; layer < problem->layers; layer++) {
         push_term(&solve->row, column(problem, stage, layer),
                   problem->layer_bytes[stage * problem->layers + layer] / scale);
@@ -174,7 +176,8 @@ static void read_counts(const struct solve *solve, uint32_t *counts)
     }
     for (uint32_t layer = 0; layer < problem->layers; layer++) {
         uint32_t stage = 0;
-        while (stage < problem->stages && glp_mip_col_val(solve->model, column(problem, stage, layer)) < 0.5) {
+        while (stage < problem->stages &&
+               glp_mip_col_val(solve->model, column(problem, stage, layer)) < 0.5) {
             stage++;
         }
         if (stage == problem->stages || stage < before) {
@@ -185,7 +188,8 @@ static void read_counts(const struct solve *solve, uint32_t *counts)
     }
 }
 
-static void sum_up(const struct partition_ilp *problem, const uint32_t *counts, struct partition_answer *out)
+static void sum_up(const struct partition_ilp *problem, const uint32_t *counts,
+                   struct partition_answer *out)
 {
     uint32_t layer = 0;
     double sum_s = 0.0;
@@ -197,8 +201,8 @@ static void sum_up(const struct partition_ilp *problem, const uint32_t *counts, 
             bytes += problem->layer_bytes[stage * problem->layers + layer];
         }
         if (counts[stage] < problem->least || bytes > problem->room_bytes[stage] * (1.0 + 1e-6)) {
-            BUG("GLPK gave stage %u %u layers of %.0f bytes where %.0f are free", stage, counts[stage], bytes,
-                problem->room_bytes[stage]);
+            BUG("GLPK gave stage %u %u layers of %.0f bytes where %.0f are free", stage,
+                counts[stage], bytes, problem->room_bytes[stage]);
         }
         sum_s += seconds;
         out->bottleneck_s = seconds > out->bottleneck_s ? seconds : out->bottleneck_s;
@@ -222,18 +226,20 @@ void partition_ilp_find(const struct partition_ilp *problem, uint32_t *counts, s
     parameters.cb_func = count_node;
     parameters.cb_info = &solve;
     const int trouble = glp_intopt(solve.model, &parameters);
-    const int status = trouble == 0 || trouble == GLP_ESTOP ? glp_mip_status(solve.model) : GLP_NOFEAS;
+    const int status =
+        trouble == 0 || trouble == GLP_ESTOP ? glp_mip_status(solve.model) : GLP_NOFEAS;
     *out = (struct partition_answer){.proven = !solve.limited,
                                      .found = status == GLP_OPT || status == GLP_FEAS};
     if (trouble != 0 && trouble != GLP_ESTOP && trouble != GLP_ENOPFS && trouble != GLP_ENODFS) {
-        BUG("GLPK gave up on a partition of %u layers onto %u stages: code %d", problem->layers, problem->stages,
-            trouble);
+        BUG("GLPK gave up on a partition of %u layers onto %u stages: code %d", problem->layers,
+            problem->stages, trouble);
     }
     if (out->found) {
         read_counts(&solve, counts);
         sum_up(problem, counts, out);
         const double bound_s = solve.bound_s + extra_sum_s(problem);
-        out->gap_frac = solve.limited && bound_s < out->step_s ? (out->step_s - bound_s) / out->step_s : 0.0;
+        out->gap_frac =
+            solve.limited && bound_s < out->step_s ? (out->step_s - bound_s) / out->step_s : 0.0;
     }
     glp_delete_prob(solve.model);
     glp_term_hook(NULL, NULL);

@@ -31,13 +31,16 @@ static double smaller(double a, double b)
     return a < 0.0 || b < a ? b : a;
 }
 
-struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces, bool compute_only)
+struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces,
+                                          bool compute_only)
 {
     double (*const seconds)(const struct piece *) = compute_only ? compute_s : piece_s;
     struct pipeline_terms terms = {.first_s = seconds(&pieces[work->first_block]),
                                    .last_s = seconds(&pieces[work->last_block]),
-                                   .layer_s = -1.0, .layer_pass_s = {-1.0, -1.0},
-                                   .stages = work->shape.stages, .micro_batches = work->shape.micro_batches,
+                                   .layer_s = -1.0,
+                                   .layer_pass_s = {-1.0, -1.0},
+                                   .stages = work->shape.stages,
+                                   .micro_batches = work->shape.micro_batches,
                                    .chunks = 1};
     uint32_t kinds = 0;
     for (uint32_t b = 0; b < work->block_count; b++) {
@@ -80,7 +83,8 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
                              (stage + 1 == terms->stages ? terms->last_s : 0.0);
         const double layers = layers_in(terms, (step_s - before) / m - extra);
         total += layers;
-        double chunk = terms->uneven && terms->chunks > 1 ? 0.0 : (layers - (chunks - 1.0)) / chunks;
+        double chunk =
+            terms->uneven && terms->chunks > 1 ? 0.0 : (layers - (chunks - 1.0)) / chunks;
         chunk = chunk < 0.0 ? 0.0 : chunk;
         before += chunk * terms->layer_pass_s[terms->splits] +
                   (stage == 0 ? terms->first_pass_s[terms->splits] : 0.0);
@@ -91,7 +95,8 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s)
 {
     const double m = terms->micro_batches;
-    const double mean_s = (terms->layer_s * terms->layers + terms->first_s + terms->last_s) / terms->stages;
+    const double mean_s =
+        (terms->layer_s * terms->layers + terms->first_s + terms->last_s) / terms->stages;
     if (m * mean_s > step_s) {
         return true;
     }
@@ -104,7 +109,7 @@ double pipeline_bound_s(const struct pipeline_terms *terms)
     const double work = terms->layer_s * terms->layers + terms->first_s + terms->last_s;
     const double most = work + terms->again_s * terms->layers;
     const double m = terms->micro_batches;
-    double low = m * work / terms->stages;      /* the busiest stage has at least the mean */
+    double low = m * work / terms->stages; /* the busiest stage has at least the mean */
     if (terms->stages == 1 || m * terms->chunks < terms->stages || terms->layer_s <= 0.0) {
         return low;
     }

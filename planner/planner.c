@@ -18,8 +18,8 @@ static double piece_s(const struct piece *piece)
     return piece->forward_total_s + piece->backward_total_s;
 }
 
-static struct order_work start_order(struct search *search, const struct mesh_node *node, uint32_t order,
-                                     bool all_forms)
+static struct order_work start_order(struct search *search, const struct mesh_node *node,
+                                     uint32_t order, bool all_forms)
 {
     const struct estimator *estimator = search->estimator;
     struct order_work out = {.node = node, .order = order};
@@ -37,11 +37,13 @@ static struct order_work start_order(struct search *search, const struct mesh_no
 /* Compute on one device hangs on what is cut from a micro-batch: not on stages, nor on dims that only cut the batch. */
 static unsigned long long compute_key(const struct model *model, const struct mesh_node *node)
 {
-    unsigned long long key = text_digest(TEXT_DIGEST_SEED, &node->micro_batch, sizeof node->micro_batch);
+    unsigned long long key =
+        text_digest(TEXT_DIGEST_SEED, &node->micro_batch, sizeof node->micro_batch);
     const uint32_t batch = model_find_axis(model, "batch");
     for (uint32_t i = 0; i < dim_table_count; i++) {
         const struct dim_variant *variant = &dim_table[i]->variants[node->variants[i]];
-        const bool only_batch = variant->cut_count == 1 && model_find_axis(model, variant->cuts[0].axis) == batch;
+        const bool only_batch =
+            variant->cut_count == 1 && model_find_axis(model, variant->cuts[0].axis) == batch;
         if (!dim_table[i]->cuts_chain && !only_batch) {
             key = text_digest(key, &node->degrees[i], sizeof node->degrees[i]);
             key = text_digest(key, &node->variants[i], sizeof node->variants[i]);
@@ -107,8 +109,8 @@ struct orders {
     uint32_t count;
 };
 
-static struct pipeline_terms terms_of(const struct search *search, const struct order_work *order, uint32_t chunks,
-                                      bool splits)
+static struct pipeline_terms terms_of(const struct search *search, const struct order_work *order,
+                                      uint32_t chunks, bool splits)
 {
     struct pipeline_terms terms = order->terms;
     terms.layers = search->layers;
@@ -119,12 +121,15 @@ static struct pipeline_terms terms_of(const struct search *search, const struct 
 
 static bool terms_pass(const struct search *search, const struct pipeline_terms *terms)
 {
-    return search->options->no_prune || !pipeline_exceeds(terms, ranking_threshold_s(search) / ROUNDING);
+    return search->options->no_prune ||
+           !pipeline_exceeds(terms, ranking_threshold_s(search) / ROUNDING);
 }
 
-static bool form_passes(const struct search *search, const struct order_work *order, const struct form *form)
+static bool form_passes(const struct search *search, const struct order_work *order,
+                        const struct form *form)
 {
-    const struct pipeline_terms terms = terms_of(search, order, form->chunks, form->schedule->splits);
+    const struct pipeline_terms terms =
+        terms_of(search, order, form->chunks, form->schedule->splits);
     return terms_pass(search, &terms);
 }
 
@@ -161,14 +166,16 @@ static double least_again_s(const struct work *work, const struct piece *pieces)
 }
 
 /* What the alternative's recomputed layers add to the bound, order by order; how many still pass. */
-static uint64_t pass_alternative(const struct search *search, const struct orders *orders, const struct form *form,
-                                 const struct work *work, const bool *before, bool *passes)
+static uint64_t pass_alternative(const struct search *search, const struct orders *orders,
+                                 const struct form *form, const struct work *work,
+                                 const bool *before, bool *passes)
 {
     uint64_t passing = 0;
     for (uint32_t i = 0; i < orders->count; i++) {
         const struct order_work *order = &orders->items[i];
         struct pipeline_terms terms = terms_of(search, order, form->chunks, form->schedule->splits);
-        terms.again_layers = work->recompute_layers < search->layers ? work->recompute_layers : search->layers;
+        terms.again_layers =
+            work->recompute_layers < search->layers ? work->recompute_layers : search->layers;
         terms.again_s = least_again_s(work, order->pieces);
         passes[i] = before[i] && terms_pass(search, &terms);
         passing += passes[i];
@@ -182,7 +189,8 @@ struct misfits {
     uint32_t count;
 };
 
-static bool is_misfit(const struct search *search, const struct leaf *leaf, const struct misfits *misfits)
+static bool is_misfit(const struct search *search, const struct leaf *leaf,
+                      const struct misfits *misfits)
 {
     for (uint32_t i = 0; i < misfits->count && !search->options->no_prune; i++) {
         if (space_is_fatter(leaf->alternatives, leaf->alternative, misfits->alternatives[i])) {
@@ -192,8 +200,8 @@ static bool is_misfit(const struct search *search, const struct leaf *leaf, cons
     return false;
 }
 
-static void judge_alternative(struct search *search, const struct orders *orders, const bool *before,
-                              struct misfits *misfits, struct leaf *leaf)
+static void judge_alternative(struct search *search, const struct orders *orders,
+                              const bool *before, struct misfits *misfits, struct leaf *leaf)
 {
     if (is_misfit(search, leaf, misfits)) {
         search->certificate.pruned[BOUND_MEMORY] += count_passing(before, orders->count);
@@ -204,7 +212,8 @@ static void judge_alternative(struct search *search, const struct orders *orders
     struct trial trial;
     leaf_open(search, &orders->items[0], leaf, &trial);
     const uint64_t had = count_passing(before, orders->count);
-    const uint64_t passing = pass_alternative(search, orders, &leaf->form, trial.work, before, passes);
+    const uint64_t passing =
+        pass_alternative(search, orders, &leaf->form, trial.work, before, passes);
     search->certificate.pruned[BOUND_PIPELINE] += had - passing;
     const bool fits = passing > 0 && leaf_caps(&trial, leaf, caps);
     if (!fits && !search->options->no_prune) {
@@ -220,8 +229,8 @@ static void judge_alternative(struct search *search, const struct orders *orders
         }
         leaf->order = orders->items[i].order;
         leaf_judge(search, &orders->items[i], leaf, fits ? caps : NULL);
-        search->stopped = search->options->budget > 0 &&
-                          search->certificate.evaluated >= search->options->budget;
+        search->stopped =
+            search->options->budget > 0 && search->certificate.evaluated >= search->options->budget;
     }
     leaf->order = orders->items[0].order;
 }
@@ -229,7 +238,8 @@ static void judge_alternative(struct search *search, const struct orders *orders
 static void search_form(struct search *search, const struct orders *orders, const struct form *form,
                         struct leaf leaf)
 {
-    const struct alternatives *alternatives = space_alternatives(search, orders->items[0].node, form);
+    const struct alternatives *alternatives =
+        space_alternatives(search, orders->items[0].node, form);
     bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
     uint64_t passing = 0;
     for (uint32_t i = 0; i < orders->count; i++) {
@@ -256,7 +266,8 @@ static void search_form(struct search *search, const struct orders *orders, cons
 
 static bool is_probed(const struct forms *forms, uint32_t form)
 {
-    return form == 0 || form + 1 == forms->count || forms->items[form].chunks == 2 || forms->items[form].chunks == 4;
+    return form == 0 || form + 1 == forms->count || forms->items[form].chunks == 2 ||
+           forms->items[form].chunks == 4;
 }
 
 /* Alternatives in their order, which begins with using no policy, a few of them: the first that fits is taken. */
@@ -277,7 +288,8 @@ static void probe_form(struct search *search, const struct order_work *order, st
 
 /* Weights and their states must fit whatever policies are used; the shape with most chunks has the fewest alternatives,
  * which differ in nothing that stays on the device. */
-static void find_unfit(struct search *search, struct mesh_node *node, const struct order_work *order)
+static void find_unfit(struct search *search, struct mesh_node *node,
+                       const struct order_work *order)
 {
     const struct forms *forms = space_forms(search, node);
     struct leaf leaf = {.node = node->index, .form = forms->items[forms->count - 1]};
@@ -378,7 +390,8 @@ static void search_nodes(struct search *search)
         }
         search_node(search, node);
         if (search->stopped) {
-            certificate->lower_bound_s = node->bound_s;     /* it may be unfinished; those behind it are not below */
+            certificate->lower_bound_s =
+                node->bound_s; /* it may be unfinished; those behind it are not below */
             ranking_add_probes(search);
             return;
         }
@@ -388,8 +401,9 @@ static void search_nodes(struct search *search)
 
 /* --- answers ------------------------------------------------------------------------------------------------ */
 
-static void open_search(struct search *search, const struct problem *problem, const struct estimator *estimator,
-                        const struct planner_options *options, struct arena *arena)
+static void open_search(struct search *search, const struct problem *problem,
+                        const struct estimator *estimator, const struct planner_options *options,
+                        struct arena *arena)
 {
     memset(search, 0, sizeof *search);
     search->problem = problem;
@@ -413,82 +427,9 @@ static void close_search(struct search *search)
     arena_release(&search->stream_arena);
 }
 
-static const struct mesh_node *find_node(const struct search *search, uint32_t index)
-{
-    for (uint32_t i = 0; i < search->nodes.count; i++) {
-        if (search->nodes.items[i].index == index) {
-            return &search->nodes.items[i];
-        }
-    }
-    BUG("node %u is not in the space", index);
-}
-
-static void judge_again(const struct search *search, struct ranked_plan *out)
-{
-    planner_complete(search->problem, search->estimator, out->plan, search->arena, &out->estimate);
-}
-
-static void fill_ranked(struct search *search, const struct leaf *leaf, struct ranked_plan *out)
-{
-    const struct mesh_node *node = find_node(search, leaf->node);
-    out->plan = space_plan(node, leaf->order, search->arena);
-    const uint32_t stages = plan_count_stages(out->plan), chunks = leaf->form.chunks;
-    struct plan_schedule *schedule = &out->plan->schedule;
-    schedule->schedule = leaf->form.schedule;
-    schedule->chunks = chunks;
-    schedule->stages = stages;
-    schedule->layers = ARENA_PUSH(search->arena, uint32_t, (size_t)stages * chunks);
-    const struct schedule_shape shape = {stages, chunks, plan_count_micro_batches(search->problem, out->plan)};
-    const struct stream *stream = leaf_stream(search, &leaf->form, &shape);
-    for (uint32_t chunk = 0; chunk < stages * chunks; chunk++) {
-        schedule->layers[stream->chunk_place[chunk]] = leaf->layers[chunk];
-    }
-    out->plan->policy_count =
-        space_uses(leaf->alternatives, leaf->alternative, search->arena, &out->plan->policies);
-    judge_again(search, out);
-}
-
-static void fill_result(struct search *search, struct planner_result *out)
-{
-    memset(out, 0, sizeof *out);
-    out->count = search->best_count;
-    out->plans = ARENA_PUSH(search->arena, struct ranked_plan, search->best_count);
-    for (uint32_t i = 0; i < search->best_count; i++) {
-        fill_ranked(search, &search->best[i], &out->plans[i]);
-    }
-    struct certificate *certificate = &search->certificate;
-    if (out->count > 0) {
-        const double best = search->best[0].step_s;
-        if (certificate->complete || certificate->lower_bound_s > best) {
-            certificate->lower_bound_s = best;
-        }
-        certificate->gap_frac = (best - certificate->lower_bound_s) / best;
-    } else if (search->least_over.layers != NULL) {
-        fill_ranked(search, &search->least_over, &out->least_over);
-        out->least_over_bytes = search->least_over_bytes;
-    }
-    out->certificate = *certificate;
-}
-
-static void refuse_empty(const struct search *search, struct diag *diag)
-{
-    const struct problem *problem = search->problem;
-    const struct space_faults *faults = &search->faults;
-    diag_push(diag, DIAG_P460, (struct diag_place){0},
-              "`shardplan check` with the same flags and all degrees given names the broken rules",
-              "no plan of model '%s' on %u devices is legal with the given flags: global batch %llu, sequence %llu; of "
-              "%llu meshes %llu break a rule of dimensions or of runtime '%s', %llu do not divide what they cut, %llu "
-              "do not divide the batch, %llu run no schedule with the given policies",
-              problem->model->name, problem->cluster->device_count,
-              (unsigned long long)problem->setup->global_batch, (unsigned long long)problem->setup->seq_length,
-              (unsigned long long)faults->meshes, (unsigned long long)faults->mesh, problem->setup->runtime->name,
-              (unsigned long long)faults->axes, (unsigned long long)faults->batch,
-              (unsigned long long)faults->shapes);
-}
-
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
-                    const struct planner_options *options, struct arena *arena, struct planner_result *out,
-                    struct diag *diag)
+                    const struct planner_options *options, struct arena *arena,
+                    struct planner_result *out, struct diag *diag)
 {
     assert(options->top > 0);
     struct search search;
@@ -497,17 +438,17 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
     const bool any = search.nodes.count > 0;
     if (any) {
         search_nodes(&search);
-        fill_result(&search, out);
+        answer_fill(&search, out);
     } else {
-        refuse_empty(&search, diag);
+        answer_refuse(&search, diag);
     }
     close_search(&search);
     return any;
 }
 
 /* Counts per block from the layers that the plan states. */
-static void count_stated(const struct plan *plan, const struct work *work, const struct stream *stream,
-                         uint32_t *layers, uint32_t *counts)
+static void count_stated(const struct plan *plan, const struct work *work,
+                         const struct stream *stream, uint32_t *layers, uint32_t *counts)
 {
     for (uint32_t chunk = 0; chunk < work->shape.stages * work->shape.chunks; chunk++) {
         layers[chunk] = plan->schedule.layers[stream->chunk_place[chunk]];
@@ -515,8 +456,8 @@ static void count_stated(const struct plan *plan, const struct work *work, const
     work_count_blocks(work, layers, counts);
 }
 
-void planner_complete(const struct problem *problem, const struct estimator *estimator, struct plan *plan,
-                      struct arena *arena, struct estimate *out)
+void planner_complete(const struct problem *problem, const struct estimator *estimator,
+                      struct plan *plan, struct arena *arena, struct estimate *out)
 {
     static const struct planner_options options = {.top = 1};
     struct search search;
@@ -531,7 +472,9 @@ void planner_complete(const struct problem *problem, const struct estimator *est
     uint32_t *layers = ARENA_PUSH(arena, uint32_t, chunks);
     uint32_t *counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
     const struct form form = {plan->schedule.schedule, plan->schedule.chunks};
-    struct load load = {.work = work, .pieces = pieces, .counts = counts,
+    struct load load = {.work = work,
+                        .pieces = pieces,
+                        .counts = counts,
                         .stream = leaf_stream(&search, &form, &work->shape),
                         .send_s = estimator->message_s(estimator->state, work, &work->send),
                         .tied_s = estimator->message_s(estimator->state, work, &work->tied),
@@ -541,7 +484,8 @@ void planner_complete(const struct problem *problem, const struct estimator *est
     } else {
         if (!leaf_partition(&search, &load, true, NULL, layers, counts, arena) &&
             !leaf_partition(&search, &load, false, NULL, layers, counts, arena)) {
-            BUG("%u layers do not go onto %u chunks: the plan was not checked", search.layers, chunks);
+            BUG("%u layers do not go onto %u chunks: the plan was not checked", search.layers,
+                chunks);
         }
         plan->schedule.stages = work->shape.stages;
         plan->schedule.layers = ARENA_PUSH(arena, uint32_t, chunks);

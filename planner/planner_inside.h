@@ -192,4 +192,9 @@ void ranking_push_probe(struct search *search, const struct leaf *leaf);
 void ranking_add_probes(struct search *search);
 void ranking_push(struct search *search, const struct leaf *leaf);
 
+/* --- answer.c ------------------------------------------------------------------------------------------- */
+void answer_fill(struct search *search, struct planner_result *out);
+/* Of a space without plans: how many meshes broke what. */
+void answer_refuse(const struct search *search, struct diag *diag);
+
 #endif

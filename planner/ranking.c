@@ -9,7 +9,8 @@ double ranking_threshold_s(const struct search *search)
 {
     const uint32_t top = search->options->top;
     const double judged_s = search->best_count < top ? NOTHING_YET_S : search->best[top - 1].step_s;
-    const double probed_s = search->probe_count < top ? NOTHING_YET_S : search->probes[top - 1].step_s;
+    const double probed_s =
+        search->probe_count < top ? NOTHING_YET_S : search->probes[top - 1].step_s;
     return judged_s < probed_s ? judged_s : probed_s;
 }
 
@@ -27,7 +28,8 @@ static bool is_better(const struct leaf *a, const struct leaf *b)
 }
 
 /* Into `list` of `count` leaves, at most options->top. */
-static void insert(const struct search *search, const struct leaf *leaf, struct leaf *list, uint32_t *count)
+static void insert(const struct search *search, const struct leaf *leaf, struct leaf *list,
+                   uint32_t *count)
 {
     const uint32_t top = search->options->top;
     uint32_t place = *count;

@@ -33,7 +33,8 @@ static uint32_t count_splittable(const struct mesh_node *node, uint32_t *dims)
 static void sort_dims(uint32_t *dims, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
-        for (uint32_t k = i; k > 0 && dim_table[dims[k]]->order < dim_table[dims[k - 1]]->order; k--) {
+        for (uint32_t k = i; k > 0 && dim_table[dims[k]]->order < dim_table[dims[k - 1]]->order;
+             k--) {
             const uint32_t swapped = dims[k];
             dims[k] = dims[k - 1];
             dims[k - 1] = swapped;
@@ -66,13 +67,15 @@ struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct are
     sort_dims(dims, count);
     permute(dims, count, order);
     for (uint32_t i = 0; i < count; i++) {
-        group->mesh[group->mesh_count++] = (struct mesh_dim){
-            .dim = dim_table[dims[i]], .degree = node->degrees[dims[i]], .variant = node->variants[dims[i]]};
+        group->mesh[group->mesh_count++] = (struct mesh_dim){.dim = dim_table[dims[i]],
+                                                             .degree = node->degrees[dims[i]],
+                                                             .variant = node->variants[dims[i]]};
     }
     for (uint32_t i = 0; i < dim_table_count; i++) {
         const struct dim *dim = dim_table[i];
         if (dim->kind != DIM_FACTOR && node->degrees[i] > 1) {
-            group->folds[group->fold_count++] = (struct mesh_fold){.dim = dim, .degree = node->degrees[i]};
+            group->folds[group->fold_count++] =
+                (struct mesh_fold){.dim = dim, .degree = node->degrees[i]};
         }
     }
     plan->groups = group;
@@ -89,8 +92,8 @@ static uint32_t factorial(uint32_t n)
 
 /* Ranks of a dim inside one domain of a level; the stride itself where they do not nest evenly,
  * so that nothing is taken for alike that is not. */
-static unsigned long long crossing(unsigned long long key, uint32_t dim, uint64_t stride, uint32_t degree,
-                                   uint64_t domain)
+static unsigned long long crossing(unsigned long long key, uint32_t dim, uint64_t stride,
+                                   uint32_t degree, uint64_t domain)
 {
     uint64_t inside = domain <= stride ? 1 : domain / stride < degree ? domain / stride : degree;
     if (domain > stride ? domain % stride != 0 || degree % inside != 0 : stride % domain != 0) {
@@ -103,8 +106,8 @@ static unsigned long long crossing(unsigned long long key, uint32_t dim, uint64_
 static bool is_host(const struct mesh_node *node, const char *name)
 {
     for (uint32_t i = 0; i < dim_table_count; i++) {
-        for (uint32_t h = 0; node->degrees[i] > 1 && dim_table[i]->kind == DIM_FOLD_INSTEAD && h < 3 &&
-                             dim_table[i]->hosts[h] != NULL;
+        for (uint32_t h = 0; node->degrees[i] > 1 && dim_table[i]->kind == DIM_FOLD_INSTEAD &&
+                             h < 3 && dim_table[i]->hosts[h] != NULL;
              h++) {
             if (strcmp(dim_table[i]->hosts[h], name) == 0) {
                 return true;
@@ -115,7 +118,8 @@ static bool is_host(const struct mesh_node *node, const char *name)
 }
 
 /* In a ring the neighbours of a dim that crosses it are as many steps apart as its stride says. */
-static uint64_t ring_stride(const struct cluster *cluster, uint32_t level, uint64_t stride, uint32_t degree)
+static uint64_t ring_stride(const struct cluster *cluster, uint32_t level, uint64_t stride,
+                            uint32_t degree)
 {
     const uint64_t inner = level == 0 ? 1 : cluster_count_domain(cluster, level - 1);
     const bool crosses = stride < cluster_count_domain(cluster, level) && stride * degree > inner;
@@ -124,7 +128,8 @@ static uint64_t ring_stride(const struct cluster *cluster, uint32_t level, uint6
 
 /* Which levels every dim crosses; in what order the hosts of a fold come, since it takes the
  * innermost ranks. */
-static unsigned long long order_key(const struct search *search, const struct mesh_node *node, uint32_t order)
+static unsigned long long order_key(const struct search *search, const struct mesh_node *node,
+                                    uint32_t order)
 {
     const struct cluster *cluster = search->problem->cluster;
     unsigned long long key = TEXT_DIGEST_SEED;
@@ -143,8 +148,10 @@ static unsigned long long order_key(const struct search *search, const struct me
     for (uint32_t dim = 0; dim < dim_table_count; dim++) {
         for (uint32_t level = 0; level < cluster->level_count; level++) {
             if (dim_table[dim]->kind == DIM_FACTOR && node->degrees[dim] > 1) {
-                const uint64_t steps = ring_stride(cluster, level, strides[dim], node->degrees[dim]);
-                key = crossing(key, dim, strides[dim], node->degrees[dim], cluster_count_domain(cluster, level));
+                const uint64_t steps =
+                    ring_stride(cluster, level, strides[dim], node->degrees[dim]);
+                key = crossing(key, dim, strides[dim], node->degrees[dim],
+                               cluster_count_domain(cluster, level));
                 key = text_digest(key, &steps, sizeof steps);
             }
         }
@@ -156,10 +163,11 @@ static bool mesh_is_legal(struct search *search, const struct mesh_node *node, u
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct plan *plan = space_plan(node, order, &search->scratch);
-    struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
+    struct plan_rules rules = {
+        .problem = search->problem, .plan = plan, .diag = NULL, .good = true};
     plan_rule_order(&rules);
     if (rules.good) {
-        plan_rule_mesh(&rules);     /* a fold may nest in its hosts in one order only */
+        plan_rule_mesh(&rules); /* a fold may nest in its hosts in one order only */
     }
     arena_pop(&search->scratch, mark);
     return rules.good;
@@ -178,7 +186,8 @@ uint32_t space_orders(struct search *search, const struct mesh_node *node, uint3
 {
     uint32_t dims[DIM_MAX];
     const uint32_t all = factorial(count_splittable(node, dims));
-    const uint32_t most = search->options->pins.order_pinned ? 1 : all;     /* the first that is legal */
+    const uint32_t most =
+        search->options->pins.order_pinned ? 1 : all; /* the first that is legal */
     assert(all <= SPACE_ORDER_MAX);
     unsigned long long keys[SPACE_ORDER_MAX];
     uint32_t count = 0;
@@ -225,7 +234,8 @@ static void close_node(struct search *search, struct mesh_node *node)
 /* Of what does not hang on the order. */
 static bool axes_are_legal(const struct search *search, const struct plan *plan)
 {
-    struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
+    struct plan_rules rules = {
+        .problem = search->problem, .plan = plan, .diag = NULL, .good = true};
     plan_rule_axes(&rules);
     return rules.good;
 }
@@ -258,7 +268,8 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
     const uint32_t nodes = search->nodes.count;
     for (uint32_t i = 0; i < search->batch_divisor_count; i++) {
         const uint64_t micro_batch = search->batch_divisors[i];
-        if (micro_batch <= UINT32_MAX && share % micro_batch == 0 && (pinned == 0 || pinned == micro_batch)) {
+        if (micro_batch <= UINT32_MAX && share % micro_batch == 0 &&
+            (pinned == 0 || pinned == micro_batch)) {
             node->micro_batch = (uint32_t)micro_batch;
             close_node(search, node);
         }
@@ -289,11 +300,14 @@ static void each_fold(struct search *search, struct mesh_node *node, uint32_t di
     }
     const struct dim *fold = dim_table[dim];
     const uint32_t pin = search->options->pins.degrees[dim];
-    const uint32_t product = model_has_cut(search->problem->model, fold, 0) ? host_product(node, fold) : 1;
+    const uint32_t product =
+        model_has_cut(search->problem->model, fold, 0) ? host_product(node, fold) : 1;
     for (uint32_t i = 0; i < search->device_divisor_count; i++) {
         const uint32_t degree = (uint32_t)search->device_divisors[i];
-        const bool possible = product % degree == 0 && (!fold->on_or_off || degree == 1 || degree == product);
-        const bool wanted = pin == PIN_SEARCH || pin == degree || (pin == PIN_ON && degree == product);
+        const bool possible =
+            product % degree == 0 && (!fold->on_or_off || degree == 1 || degree == product);
+        const bool wanted =
+            pin == PIN_SEARCH || pin == degree || (pin == PIN_ON && degree == product);
         if (possible && wanted) {
             node->degrees[dim] = degree;
             each_fold(search, node, dim + 1);
@@ -367,6 +381,7 @@ void space_enumerate(struct search *search)
     const struct problem *problem = search->problem;
     search->device_divisors =
         divisors_of(problem->cluster->device_count, search->arena, &search->device_divisor_count);
-    search->batch_divisors = divisors_of(problem->setup->global_batch, search->arena, &search->batch_divisor_count);
+    search->batch_divisors =
+        divisors_of(problem->setup->global_batch, search->arena, &search->batch_divisor_count);
     each_degree(search, &node, 0, problem->cluster->device_count);
 }

@@ -19,12 +19,14 @@ static bool form_is_legal(const struct search *search, struct plan *plan, const 
 {
     plan->schedule.schedule = form->schedule;
     plan->schedule.chunks = form->chunks;
-    struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
+    struct plan_rules rules = {
+        .problem = search->problem, .plan = plan, .diag = NULL, .good = true};
     plan_rule_schedule(&rules);
     return rules.good;
 }
 
-static uint32_t most_chunks(const struct search *search, const struct schedule *schedule, uint32_t stages)
+static uint32_t most_chunks(const struct search *search, const struct schedule *schedule,
+                            uint32_t stages)
 {
     return schedule->chunked ? search->layers / stages : 1;
 }
@@ -45,7 +47,8 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
         }
         for (uint32_t chunks = schedule->chunked ? 2 : 1; chunks <= most; chunks++) {
             const struct form form = {schedule, chunks};
-            if ((pins->chunks == 0 || pins->chunks == chunks) && form_is_legal(search, plan, &form)) {
+            if ((pins->chunks == 0 || pins->chunks == chunks) &&
+                form_is_legal(search, plan, &form)) {
                 forms->items[forms->count++] = form;
                 forms->most_chunks = chunks > forms->most_chunks ? chunks : forms->most_chunks;
                 forms->splits = forms->splits || schedule->splits;
@@ -90,16 +93,19 @@ static unsigned long long alternatives_key(const struct mesh_node *node, const s
     return text_digest(key, numbers, sizeof numbers);
 }
 
-static bool use_is_legal(const struct search *search, struct plan *plan, struct policy_use *uses, uint32_t count)
+static bool use_is_legal(const struct search *search, struct plan *plan, struct policy_use *uses,
+                         uint32_t count)
 {
     plan->policies = uses;
     plan->policy_count = count;
-    struct plan_rules rules = {.problem = search->problem, .plan = plan, .diag = NULL, .good = true};
+    struct plan_rules rules = {
+        .problem = search->problem, .plan = plan, .diag = NULL, .good = true};
     plan_rule_policies(&rules);
     return rules.good;
 }
 
-static uint32_t gather_pinned(const struct planner_pins *pins, const struct policy *kind, struct policy_use *out)
+static uint32_t gather_pinned(const struct planner_pins *pins, const struct policy *kind,
+                              struct policy_use *out)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < pins->use_count; i++) {
@@ -110,20 +116,23 @@ static uint32_t gather_pinned(const struct planner_pins *pins, const struct poli
     return count;
 }
 
-static void fill_options(struct search *search, struct plan *plan, uint32_t policy, struct policy_options *out)
+static void fill_options(struct search *search, struct plan *plan, uint32_t policy,
+                         struct policy_options *out)
 {
     const struct planner_pins *pins = &search->options->pins;
     const struct policy *kind = policy_table[policy];
     out->count = 1;
     const uint32_t choice = pins->policy_choices[policy];
     if (pins->policy_pinned[policy] || choice > 0) {
-        struct policy_use *pinned = ARENA_PUSH(search->arena, struct policy_use, pins->use_count + 1);
+        struct policy_use *pinned =
+            ARENA_PUSH(search->arena, struct policy_use, pins->use_count + 1);
         out->pinned = pinned;
-        out->pinned_count = choice == 0 ? gather_pinned(pins, kind, pinned)
-                            : kind->choose != NULL &&
-                                    kind->choose(search->problem, plan, choice - 1, search->arena, pinned)
-                                ? 1
-                                : 0;
+        out->pinned_count =
+            choice == 0 ? gather_pinned(pins, kind, pinned)
+            : kind->choose != NULL &&
+                    kind->choose(search->problem, plan, choice - 1, search->arena, pinned)
+                ? 1
+                : 0;
         out->count = use_is_legal(search, plan, pinned, out->pinned_count) ? 1 : 0;
         return;
     }
@@ -133,7 +142,7 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct policy_use *uses = ARENA_PUSH(&search->scratch, struct policy_use, search->layers + 8);
     bool *leaner = ARENA_PUSH(search->arena, bool, search->layers + 9);
-    bool last_kept = true;      /* the choice before this one is an option too */
+    bool last_kept = true; /* the choice before this one is an option too */
     for (uint32_t i = 0; out->count <= search->layers + 8; i++) {
         struct policy_use *use = &uses[out->count - 1];
         if (!kind->choose(search->problem, plan, i, search->arena, use)) {
@@ -207,8 +216,8 @@ static uint32_t count_uses(const struct alternatives *alternatives, uint32_t alt
     return count;
 }
 
-uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative, struct arena *arena,
-                    struct policy_use **out)
+uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative,
+                    struct arena *arena, struct policy_use **out)
 {
     const uint32_t room = count_uses(alternatives, alternative);
     struct policy_use *uses = ARENA_PUSH(arena, struct policy_use, room);
@@ -219,7 +228,8 @@ uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternativ
         alternative /= options->count;
         const uint32_t more = option == 0 ? options->pinned_count : 1;
         if (more > 0) {
-            memcpy(&uses[count], option == 0 ? options->pinned : &options->uses[option - 1], more * sizeof *uses);
+            memcpy(&uses[count], option == 0 ? options->pinned : &options->uses[option - 1],
+                   more * sizeof *uses);
         }
         count += more;
     }

@@ -134,7 +134,7 @@ static void throw_question(void)
     question.runtime = runtimes[random_pop_below(&dice, 2)];
     if (question.runtime.schedules[0] == NULL && random_pop_below(&dice, 2) == 0) {
         for (uint32_t i = 0; i < schedule_table_count; i++) {
-            question.runtime.schedules[i] = schedule_table[i]->name;    /* rare ones too */
+            question.runtime.schedules[i] = schedule_table[i]->name; /* rare ones too */
         }
     }
     question.runtime.context_bytes = 0; /* toys would drown in them */
@@ -287,7 +287,8 @@ static void each_order(struct visit *visit, uint32_t place, uint64_t before)
         return;
     }
     const struct group kept = *group;
-    for (uint32_t i = place; i < kept.mesh_count && !(visit->canonical && visit->plans > before); i++) {
+    for (uint32_t i = place; i < kept.mesh_count && !(visit->canonical && visit->plans > before);
+         i++) {
         *group = kept;
         memmove(&group->mesh[place + 1], &kept.mesh[place], (i - place) * sizeof kept.mesh[0]);
         group->mesh[place] = kept.mesh[i];
@@ -301,7 +302,8 @@ static void sort_and_order(struct visit *visit)
     struct group *group = &visit->group;
     const struct group kept = *group;
     for (uint32_t i = 1; i < group->mesh_count; i++) {
-        for (uint32_t k = i; k > 0 && group->mesh[k].dim->order < group->mesh[k - 1].dim->order; k--) {
+        for (uint32_t k = i; k > 0 && group->mesh[k].dim->order < group->mesh[k - 1].dim->order;
+             k--) {
             const struct mesh_dim swapped = group->mesh[k];
             group->mesh[k] = group->mesh[k - 1];
             group->mesh[k - 1] = swapped;
@@ -539,7 +541,8 @@ START_TEST(search_finds_what_visiting_everything_finds)
         arena_release(&judged);
         arena_release(&arena);
     }
-    fprintf(stderr, "%u problems: nothing fits in %u, plans found in %u; %u more spaces are empty\n",
+    fprintf(stderr,
+            "%u problems: nothing fits in %u, plans found in %u; %u more spaces are empty\n",
             tallies.asked, tallies.unfit, tallies.found, tallies.empty);
     ck_assert_uint_gt(tallies.found, PROBLEMS / 3);
     ck_assert_uint_gt(tallies.unfit, PROBLEMS / 20);

@@ -1,4 +1,5 @@
-/* The search with a judge of ten lines: counts by hand, rankings, what happens when nothing fits or nothing is legal. */
+/* The search with a judge of ten lines: counts by hand, rankings, what happens when nothing fits
+ * or nothing is legal. */
 #include <string.h>
 
 #include "planner/planner_inside.h"
@@ -13,12 +14,12 @@ static struct setup setup;
 static struct problem problem;
 static struct planner_options options;
 
-/* --- the judge: a layer takes a second per micro-batch on one device, a message takes what it is told ------ */
+/* --- the judge: a layer takes a second per micro-batch on one device, a message takes what it is told --- */
 
 static double capacity = 1e18, layer_bytes = 1.0;
 
-static void fake_piece(void *state, const struct work *work, uint32_t block, const struct piece *like,
-                       struct piece *out)
+static void fake_piece(void *state, const struct work *work, uint32_t block,
+                       const struct piece *like, struct piece *out)
 {
     (void)state;
     (void)like;
@@ -27,7 +28,8 @@ static void fake_piece(void *state, const struct work *work, uint32_t block, con
     out->forward_s[COST_COMPUTE] = out->forward_total_s;
 }
 
-static double fake_message_s(void *state, const struct work *work, const struct work_message *message)
+static double fake_message_s(void *state, const struct work *work,
+                             const struct work_message *message)
 {
     (void)state;
     (void)work;
@@ -42,7 +44,8 @@ static uint32_t stage_layers(const struct load *load, uint32_t stage)
         const uint32_t chunk = load->stream->model_chunk[stage * work->shape.chunks + local];
         for (uint32_t b = 0; b < work->block_count; b++) {
             layers += b == work->first_block || b == work->last_block
-                          ? 0 : load->counts[chunk * WORK_BLOCK_MAX + b];
+                          ? 0
+                          : load->counts[chunk * WORK_BLOCK_MAX + b];
         }
     }
     return layers;
@@ -54,12 +57,14 @@ static double fake_room(void *state, const struct load *load, uint32_t stage)
     return capacity - layer_bytes * stage_layers(load, stage);
 }
 
-/* Micro-batches of the busiest stage, one pass through the others, a quarter of a second per boundary. */
+/* Micro-batches of the busiest stage, one pass through the others, a quarter of a second per
+ * boundary. */
 static void fake_combine(void *state, const struct load *load, bool detail, struct arena *scratch,
                          struct estimate *out)
 {
     double most = 0.0, sum = 0.0;
-    *out = (struct estimate){.fits = true, .stage_count = load->work->shape.stages, .capacity_bytes = capacity};
+    *out = (struct estimate){
+        .fits = true, .stage_count = load->work->shape.stages, .capacity_bytes = capacity};
     for (uint32_t stage = 0; stage < out->stage_count; stage++) {
         const double layers = stage_layers(load, stage);
         sum += layers;
@@ -67,7 +72,8 @@ static void fake_combine(void *state, const struct load *load, bool detail, stru
         out->fits = out->fits && fake_room(state, load, stage) >= 0.0;
     }
     out->peak_bytes = layer_bytes * most;
-    out->step_s = sum + (load->work->shape.micro_batches - 1.0) * most + load->send_s * out->stage_count;
+    out->step_s =
+        sum + (load->work->shape.micro_batches - 1.0) * most + load->send_s * out->stage_count;
     out->stages = detail ? ARENA_PUSH(scratch, struct stage_estimate, out->stage_count) : NULL;
 }
 
@@ -84,11 +90,15 @@ static double fake_capacity(void *state)
     return capacity;
 }
 
-static const struct estimator fake = {.name = "fake", .piece = fake_piece, .message_s = fake_message_s,
-                                      .combine = fake_combine, .capacity_bytes = fake_capacity,
-                                      .room_bytes = fake_room, .bound = fake_bound};
+static const struct estimator fake = {.name = "fake",
+                                      .piece = fake_piece,
+                                      .message_s = fake_message_s,
+                                      .combine = fake_combine,
+                                      .capacity_bytes = fake_capacity,
+                                      .room_bytes = fake_room,
+                                      .bound = fake_bound};
 
-/* --- questions ------------------------------------------------------------------------------------------------ */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static void begin(const char *name, const char *machine, uint64_t batch)
 {
@@ -98,9 +108,13 @@ static void begin(const char *name, const char *machine, uint64_t batch)
     ck_assert(model_read(name, &arena, &model, &diag));
     ck_assert(cluster_read(machine, &arena, &cluster, &diag));
     ck_assert(runtime_read(RUNTIME_DEFAULT, (struct diag_place){0}, &arena, &runtime, &diag));
-    setup = (struct setup){.global_batch = batch, .seq_length = 256, .dtype = DTYPE_BF16,
-                           .optimizer = optimizer_find("adam"), .runtime = &runtime,
-                           .attention = ATTENTION_FLASH, .task = "pretrain"};
+    setup = (struct setup){.global_batch = batch,
+                           .seq_length = 256,
+                           .dtype = DTYPE_BF16,
+                           .optimizer = optimizer_find("adam"),
+                           .runtime = &runtime,
+                           .attention = ATTENTION_FLASH,
+                           .task = "pretrain"};
     problem = (struct problem){&model, &cluster, &setup};
     options = (struct planner_options){.top = 1};
     for (uint32_t i = 0; i < dim_table_count; i++) {
@@ -147,7 +161,8 @@ START_TEST(spaces_are_counted_by_hand)
     ck_assert_uint_eq(count_space("tp", "1f1b"), 3);
     /* pp 2: 4 layers on two stages, micro-batches of 1, 2, 4 sequences. */
     ck_assert_uint_eq(count_space("pp", "gpipe"), 3);
-    /* Interleaved, 4 layers on 2 stages: 2 chunks, and micro-batches in groups of 2: 4 or 2 of them. */
+    /* Interleaved, 4 layers on 2 stages: 2 chunks, and micro-batches in groups of 2: 4 or 2 of
+     * them. */
     ck_assert_uint_eq(count_space("pp", "interleaved"), 2);
 }
 END_TEST
@@ -183,7 +198,8 @@ START_TEST(what_lacks_least_is_told)
     const struct planner_result result = search();
     ck_assert_uint_eq(result.count, 0);
     ck_assert_ptr_nonnull(result.least_over.plan);
-    ck_assert_double_eq(result.least_over_bytes, 0.5);      /* two layers on each stage, room for one and a half */
+    ck_assert_double_eq(result.least_over_bytes,
+                        0.5); /* two layers on each stage, room for one and a half */
     ck_assert(!result.least_over.estimate.fits);
     ck_assert(result.certificate.complete);
     ck_assert_uint_eq(result.certificate.pruned[BOUND_MEMORY] + result.certificate.evaluated,
@@ -215,7 +231,8 @@ START_TEST(a_budget_stops_the_search)
     ck_assert_uint_gt(result.count, 0);
     const double best = result.plans[0].estimate.step_s;
     ck_assert_double_le(result.certificate.lower_bound_s, best);
-    ck_assert_double_eq(result.certificate.gap_frac, (best - result.certificate.lower_bound_s) / best);
+    ck_assert_double_eq(result.certificate.gap_frac,
+                        (best - result.certificate.lower_bound_s) / best);
     options.budget = 0;
     const struct planner_result whole = search();
     ck_assert(whole.certificate.complete);
@@ -224,7 +241,7 @@ START_TEST(a_budget_stops_the_search)
 }
 END_TEST
 
-/* --- ranking ---------------------------------------------------------------------------------------------------- */
+/* --- ranking ---------------------------------------------------------------------------------- */
 
 START_TEST(rankings_keep_the_fastest)
 {
@@ -236,10 +253,16 @@ START_TEST(rankings_keep_the_fastest)
     ranks.best = best;
     ranks.probes = probes;
     ck_assert_double_eq(ranking_threshold_s(&ranks), 1e300);
-    static const struct { double step_s; uint32_t node, order; uint64_t index; } leaves[] = {
-        {5.0, 0, 0, 0}, {3.0, 2, 0, 0}, {4.0, 1, 0, 0}, {3.0, 1, 1, 7}, {3.0, 1, 1, 6}, {9.0, 0, 0, 1}};
+    static const struct {
+        double step_s;
+        uint32_t node, order;
+        uint64_t index;
+    } leaves[] = {{5.0, 0, 0, 0}, {3.0, 2, 0, 0}, {4.0, 1, 0, 0},
+                  {3.0, 1, 1, 7}, {3.0, 1, 1, 6}, {9.0, 0, 0, 1}};
     for (size_t i = 0; i < sizeof leaves / sizeof leaves[0]; i++) {
-        const struct leaf leaf = {.step_s = leaves[i].step_s, .node = leaves[i].node, .order = leaves[i].order,
+        const struct leaf leaf = {.step_s = leaves[i].step_s,
+                                  .node = leaves[i].node,
+                                  .order = leaves[i].order,
                                   .index = leaves[i].index};
         ranking_push(&ranks, &leaf);
     }
@@ -249,7 +272,8 @@ START_TEST(rankings_keep_the_fastest)
     ck_assert_uint_eq(best[1].index, 7);
     ck_assert_uint_eq(best[2].node, 2);
     ck_assert_double_eq(ranking_threshold_s(&ranks), 3.0);
-    const struct leaf quick = {.step_s = 2.0, .node = 8}, known = {.step_s = 3.0, .node = 1, .order = 1, .index = 6};
+    const struct leaf quick = {.step_s = 2.0, .node = 8},
+                      known = {.step_s = 3.0, .node = 1, .order = 1, .index = 6};
     ck_assert(ranking_wants_probe(&ranks, 100.0));
     ranking_push_probe(&ranks, &quick);
     ranking_push_probe(&ranks, &known);
