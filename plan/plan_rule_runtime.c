@@ -16,12 +16,12 @@ static uint32_t degree_of(const struct group *group, const char *name)
     return 1;
 }
 
-/* The dims that have ranks stand in the order's order. */
+/* The dims that have ranks stand in the order's order; those that the plan declares for its model may stand anywhere. */
 static bool follows(const struct group *group, const struct runtime_order *order)
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i < group->mesh_count; i++) {
-        if (group->mesh[i].degree == 1)
+        if (group->mesh[i].degree == 1 || group->mesh[i].dim == NULL)
             continue;
         while (order->dims[next] != NULL &&
                strcmp(order->dims[next], plan_rule_dim_name(&group->mesh[i])) != 0)
