@@ -16,13 +16,13 @@ struct collective_request {
     const struct prices *prices;
     enum collective_kind kind;
     const struct rank_group *group;
-    uint32_t base;                      /* device of rank 0 */
+    uint32_t base; /* device of rank 0 */
     double bytes;
-    const struct collective *member;    /* NULL: the cheapest that accepts the group */
+    const struct collective *member; /* NULL: the cheapest that accepts the group */
 };
 
 struct collective_choice {
-    const struct collective *member;    /* NULL: none accepts the group */
+    const struct collective *member; /* NULL: none accepts the group */
     uint32_t protocol, pipeline;
     double seconds;
 };

@@ -10,9 +10,9 @@
 /* Per stage the sets of live forwards that no other set contains: counts per local chunk. Whatever
  * the chunks weigh, the fullest moment is one of them. */
 struct live_sets {
-    uint32_t chunks;            /* local chunks per stage */
-    uint32_t *counts;           /* [stage] number of sets */
-    uint32_t **sets;            /* [stage][set * chunks + chunk] */
+    uint32_t chunks;  /* local chunks per stage */
+    uint32_t *counts; /* [stage] number of sets */
+    uint32_t **sets;  /* [stage][set * chunks + chunk] */
 };
 
 /* A chunk is live from its forward to the end of its backward, or of its weight gradient where that

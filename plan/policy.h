@@ -15,47 +15,47 @@ struct plan;
 struct work;
 
 enum policy_field_kind {
-    POLICY_FIELD_WORD,      /* one of choices */
-    POLICY_FIELD_WORDS,     /* list of strings (dims, levels, tensor classes, stages) */
+    POLICY_FIELD_WORD,  /* one of choices */
+    POLICY_FIELD_WORDS, /* list of strings (dims, levels, tensor classes, stages) */
     POLICY_FIELD_TEXT,
-    POLICY_FIELD_COUNT,     /* unsigned integer */
+    POLICY_FIELD_COUNT, /* unsigned integer */
     POLICY_FIELD_NUMBER,
-    POLICY_FIELD_FRACTION,  /* 0 .. 1 */
+    POLICY_FIELD_FRACTION, /* 0 .. 1 */
     POLICY_FIELD_BOOL,
-    POLICY_FIELD_QUANTITY,  /* with unit */
-    POLICY_FIELD_NUMBERS,   /* list of numbers: one amount per rank */
+    POLICY_FIELD_QUANTITY, /* with unit */
+    POLICY_FIELD_NUMBERS,  /* list of numbers: one amount per rank */
     POLICY_FIELD_KIND_COUNT
 };
 
 /* What the words of a field are names of, so that one rule checks them all. */
 enum policy_target {
     POLICY_TARGET_NONE,
-    POLICY_TARGET_RANKS,    /* dims of the mesh or levels of the cluster */
-    POLICY_TARGET_PARTS,    /* parts of the model */
-    POLICY_TARGET_LAYERS,   /* a range of layers, "0-11" */
-    POLICY_TARGET_STAGES,   /* ranges of stages, "last" too */
-    POLICY_TARGET_EDGES,    /* edge classes, "DIM CAUSE"; mechanisms stand for dims: tie, outer,
+    POLICY_TARGET_RANKS,  /* dims of the mesh or levels of the cluster */
+    POLICY_TARGET_PARTS,  /* parts of the model */
+    POLICY_TARGET_LAYERS, /* a range of layers, "0-11" */
+    POLICY_TARGET_STAGES, /* ranges of stages, "last" too */
+    POLICY_TARGET_EDGES,  /* edge classes, "DIM CAUSE"; mechanisms stand for dims: tie, outer,
                              * table, halo, host, world */
-    POLICY_TARGET_PHASES,   /* training phases of the setup */
+    POLICY_TARGET_PHASES, /* training phases of the setup */
     POLICY_TARGET_COUNT
 };
 
 struct policy_field {
     const char *key;
     enum policy_field_kind kind;
-    const char *const *choices;     /* POLICY_FIELD_WORD and the members of POLICY_FIELD_WORDS when
+    const char *const *choices; /* POLICY_FIELD_WORD and the members of POLICY_FIELD_WORDS when
                                      * not NULL */
-    enum unit_kind unit;            /* POLICY_FIELD_QUANTITY */
+    enum unit_kind unit;        /* POLICY_FIELD_QUANTITY */
     bool required;
     enum policy_target target;
-    bool selects;                   /* says what the policy is about: two uses of one kind must
+    bool selects; /* says what the policy is about: two uses of one kind must
                                      * differ in such a field */
     const char *summary;
 };
 
 struct policy_value {
     bool present;
-    uint32_t word;                  /* index into choices */
+    uint32_t word; /* index into choices */
     uint64_t count;
     double number;
     bool flag;
@@ -67,28 +67,47 @@ struct policy_value {
 };
 
 /* The selectors that all kinds share; they end every field table. Absent: all. */
-#define POLICY_SELECTORS                                                                           \
-    {.key = "parts", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_PARTS, .selects = true,   \
-     .summary = "parts of the model"},                                                             \
-    {.key = "layer_range", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_LAYERS,              \
-     .selects = true,                                                                              \
-     .summary = "layers in chain order, ends of the chain not counted"},                           \
-    {.key = "stages", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_STAGES, .selects = true, \
-     .summary = "pipeline stages"},                                                                \
-    {.key = "edges", .kind = POLICY_FIELD_WORDS, .target = POLICY_TARGET_EDGES, .selects = true,   \
-     .summary = "edge classes: what travels over which dimension and why"},                        \
-    {.key = "phase", .kind = POLICY_FIELD_WORD, .choices = policy_phases, .selects = true,         \
-     .summary = "phase of the pipeline schedule"},                                                 \
-    {.key = "iterations", .kind = POLICY_FIELD_NUMBERS, .selects = true,                           \
-     .summary = "iterations within a period"},                                                     \
-    {.key = "training_phase", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_PHASES,           \
-     .selects = true,                                                                              \
-     .summary = "training phase of the setup"}
+#define POLICY_SELECTORS \
+    {.key = "parts", \
+     .kind = POLICY_FIELD_WORDS, \
+     .target = POLICY_TARGET_PARTS, \
+     .selects = true, \
+     .summary = "parts of the model"}, \
+        {.key = "layer_range", \
+         .kind = POLICY_FIELD_TEXT, \
+         .target = POLICY_TARGET_LAYERS, \
+         .selects = true, \
+         .summary = "layers in chain order, ends of the chain not counted"}, \
+        {.key = "stages", \
+         .kind = POLICY_FIELD_WORDS, \
+         .target = POLICY_TARGET_STAGES, \
+         .selects = true, \
+         .summary = "pipeline stages"}, \
+        {.key = "edges", \
+         .kind = POLICY_FIELD_WORDS, \
+         .target = POLICY_TARGET_EDGES, \
+         .selects = true, \
+         .summary = "edge classes: what travels over which dimension and why"}, \
+        {.key = "phase", \
+         .kind = POLICY_FIELD_WORD, \
+         .choices = policy_phases, \
+         .selects = true, \
+         .summary = "phase of the pipeline schedule"}, \
+        {.key = "iterations", \
+         .kind = POLICY_FIELD_NUMBERS, \
+         .selects = true, \
+         .summary = "iterations within a period"}, \
+    { \
+        .key = "training_phase", .kind = POLICY_FIELD_TEXT, .target = POLICY_TARGET_PHASES, \
+        .selects = true, .summary = "training phase of the setup" \
+    }
 /* Tensor classes that a policy is about, for the kinds that have no list of their own. */
-#define POLICY_SELECTOR_TENSORS                                                                    \
-    {.key = "tensors", .kind = POLICY_FIELD_WORDS, .choices = policy_tensors, .selects = true,     \
-     .summary = "tensor classes"}
-extern const char *const policy_phases[];       /* warm-up, steady, cool-down */
+#define POLICY_SELECTOR_TENSORS \
+    { \
+        .key = "tensors", .kind = POLICY_FIELD_WORDS, .choices = policy_tensors, .selects = true, \
+        .summary = "tensor classes" \
+    }
+extern const char *const policy_phases[]; /* warm-up, steady, cool-down */
 extern const char *const policy_tensors[];
 
 /* One use of a policy in a plan. values[i] belongs to kind->fields[i]. */
@@ -98,12 +117,12 @@ struct policy_use {
 };
 
 struct policy {
-    const char *name;               /* "shard" */
+    const char *name; /* "shard" */
     const char *summary;
-    uint32_t order;                 /* policies apply in ascending order, then list order */
+    uint32_t order; /* policies apply in ascending order, then list order */
     const struct policy_field *fields;
     uint32_t field_count;
-    bool reconciles;        /* settles how copies of one tensor on several groups or replicas
+    bool reconciles; /* settles how copies of one tensor on several groups or replicas
                              * agree */
     /* Can it be meant at all: do its targets exist, does the runtime allow it? diag NULL: no
      * message, no allocation. NULL: always. */
@@ -128,7 +147,7 @@ struct policy {
 
 extern const struct policy *const policy_table[];
 extern const uint32_t policy_table_count;
-extern const char *const policy_table_names[];  /* NULL-terminated */
+extern const char *const policy_table_names[]; /* NULL-terminated */
 const struct policy *policy_find(const char *name);
 const char *const *policy_names(void);
 const struct policy_value *policy_find_value(const struct policy_use *use,

@@ -32,9 +32,9 @@ struct schedule_shape {
 struct schedule {
     const char *name; /* "1f1b" */
     const char *summary;
-    bool chunked; /* wants chunks > 1 */
+    bool chunked;   /* wants chunks > 1 */
     bool on_demand; /* searched only where the runtime lists it or the user asks for it */
-    bool splits;  /* weight gradients in slots of their own (a law: no other member has any) */
+    bool splits;    /* weight gradients in slots of their own (a law: no other member has any) */
     /* NULL when the shape (no count of it zero, chunks as `chunked` says) is legal, else the
      * reason with what would be right (static text). The member may set no refuses. */
     const char *(*refuses)(const struct schedule_shape *shape);

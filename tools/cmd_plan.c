@@ -13,7 +13,7 @@ extern const struct command_kind command_plan;
 struct answer {
     struct planner_options options;
     struct planner_result result;
-    struct verdict *verdicts; /* per plan of the result */
+    struct verdict *verdicts;    /* per plan of the result */
     struct decomposition *parts; /* per plan of the result; keys[0] NULL: the judges agree */
     double search_s;
 };

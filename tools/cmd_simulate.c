@@ -114,7 +114,8 @@ static bool simulate(struct command *command, struct answer *answer)
     }
     answer->wall_s = command_now_s() - start_s;
     answer->decomposed = command_has(command, "--decompose");
-    if (answer->decomposed && !decompose_find(command, &answer->question, answer->plan, &answer->parts)) {
+    if (answer->decomposed &&
+        !decompose_find(command, &answer->question, answer->plan, &answer->parts)) {
         return false;
     }
     return write_trace(command, answer);
@@ -270,7 +271,8 @@ static const struct flag plan_flags[] = {
      .help = "write what ran when as Chrome trace JSON (ui.perfetto.dev opens it)"},
     {.name = "--decompose",
      .kind = FLAG_SWITCH,
-     .help = "say which effect makes the difference to the cost model, one switched on after another"},
+     .help =
+         "say which effect makes the difference to the cost model, one switched on after another"},
     {.name = "--iterations",
      .kind = FLAG_COUNT,
      .value = "N",

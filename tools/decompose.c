@@ -1,4 +1,5 @@
-/* One effect after another is switched on in the simulator, from nothing, where it must give the cost model's time. */
+/* One effect after another is switched on in the simulator, from nothing, where it must give the
+ * cost model's time. */
 #include "tools/decompose.h"
 
 #include "base/table.h"
@@ -28,8 +29,8 @@ static struct sim_options options_of(uint32_t row)
     return options;
 }
 
-static bool run_row(struct command *command, const struct question *question, const struct plan *plan, uint32_t row,
-                    double *out)
+static bool run_row(struct command *command, const struct question *question,
+                    const struct plan *plan, uint32_t row, double *out)
 {
     struct simulated simulated;
     struct sim_result result;
@@ -66,7 +67,8 @@ void decompose_push_json(const struct decomposition *parts, struct json_writer *
         json_push_object(out);
         json_push_key_string(out, "effect", parts->keys[row]);
         json_push_key_double(out, "step_s", parts->step_s[row]);
-        json_push_key_double(out, "change_s", row == 0 ? 0.0 : parts->step_s[row] - parts->step_s[row - 1]);
+        json_push_key_double(out, "change_s",
+                             row == 0 ? 0.0 : parts->step_s[row] - parts->step_s[row - 1]);
         json_pop_object(out);
     }
     json_pop_array(out);
@@ -74,7 +76,8 @@ void decompose_push_json(const struct decomposition *parts, struct json_writer *
 
 void decompose_dump(struct command *command, const struct decomposition *parts)
 {
-    static const char *const headings[] = {"what is switched on, one after another", ">step", ">change", NULL};
+    static const char *const headings[] = {"what is switched on, one after another", ">step",
+                                           ">change", NULL};
     struct table table;
     table_init(&table, command->arena, headings);
     for (uint32_t row = 0; row < DECOMPOSE_ROWS; row++) {

@@ -6,10 +6,10 @@
 
 #define DECOMPOSE_ROWS 7
 
-/* Step times from the cost model's to the simulator's, one effect switched on after another; each row's difference to
- * the one before is what that effect does. */
+/* Step times from the cost model's to the simulator's, one effect switched on after another;
+ * each row's difference to the one before is what that effect does. */
 struct decomposition {
-    const char *keys[DECOMPOSE_ROWS];       /* "cost_model", "slots", "kernels", "rounding", ... */
+    const char *keys[DECOMPOSE_ROWS]; /* "cost_model", "slots", "kernels", "rounding", ... */
     const char *words[DECOMPOSE_ROWS];
     double step_s[DECOMPOSE_ROWS];
 };

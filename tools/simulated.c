@@ -30,7 +30,8 @@ bool simulated_build(struct command *command, const struct question *question,
     return true;
 }
 
-/* Beside an answer a large step is run slot by slot, in tens of megabytes; `simulate` runs it kernel by kernel. */
+/* Beside an answer a large step is run slot by slot, in tens of megabytes; `simulate` runs it
+ * kernel by kernel. */
 #define SLOTS_IN_FULL 4096u
 
 static enum sim_granularity granularity_of(const struct question *question, const struct plan *plan)

@@ -85,7 +85,8 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
     return true;
 }
 
-/* Less is saved each time; only the first recomputed layer brings the room in which it is made again. */
+/* Less is saved each time; only the first recomputed layer brings the room in which it is made
+ * again. */
 static bool leaner(uint32_t index)
 {
     return index != 1;

@@ -5,7 +5,8 @@
 static const char *refuses(const struct schedule_shape *shape)
 {
     if (shape->stages < 2) {
-        return "chunks interleave between stages: use at least 2 stages, or a schedule without chunks";
+        return "chunks interleave between stages: use at least 2 stages, or a schedule without "
+               "chunks";
     }
     if (shape->micro_batches % shape->stages != 0) {
         return "it takes micro-batches in groups of one per stage: their number must be a multiple "

@@ -16,8 +16,8 @@ START_TEST(dims_are_found_by_name)
 }
 END_TEST
 
-/* tensor, context, expert, pipeline, data from the inside out: the rarest traffic outermost; a runtime's own
- * order is data of the runtime. */
+/* tensor, context, expert, pipeline, data from the inside out: the rarest traffic outermost; a
+ * runtime's own order is data of the runtime. */
 START_TEST(default_order_puts_the_rarest_traffic_outermost)
 {
     static const char *const order[] = {"tp", "cp", "ep", "pp", "dp"};
