@@ -1,9 +1,10 @@
 /* The best plan of a space, with a certificate.
  *
- * Data structure: the space is a tree. A *node* fixes degrees, folds, variants and micro-batch; under it stand rank
- * orders; under those schedule shapes (schedule, chunks); under those *alternatives* (one way of using each searched
- * policy); the partition of layers is solved exactly inside each leaf. Nodes are taken in the order of their lower
- * bound, so the first good leaves cut off the rest. Every leaf is counted once: evaluated, or pruned by a named bound. */
+ * Data structure: the space is a tree. A *node* fixes degrees, folds, variants and micro-batch;
+ * under it stand rank orders; under those schedule shapes (schedule, chunks); under those
+ * *alternatives* (one way of using each searched policy); the partition of layers is solved
+ * exactly inside each leaf. Nodes are taken in the order of their lower bound, so the first good
+ * leaves cut off the rest. Every leaf is counted once: evaluated, or pruned by a named bound. */
 #ifndef SHARDPLAN_PLANNER_PLANNER_H
 #define SHARDPLAN_PLANNER_PLANNER_H
 
@@ -30,7 +31,8 @@ struct planner_pins {
     bool policy_pinned[PLANNER_POLICY_MAX];     /* per policy_table entry: exactly the uses below of that kind */
     const struct policy_use *uses;
     uint32_t use_count;
-    /* Per policy_table entry, 0: as above; n: its (n-1)-th own choice where the plan has one, else no use. */
+    /* Per policy_table entry, 0: as above; n: its (n-1)-th own choice where the plan has one,
+     * else no use. */
     uint32_t policy_choices[PLANNER_POLICY_MAX];
 };
 
@@ -66,14 +68,15 @@ struct planner_result {
     struct certificate certificate;
 };
 
-/* False only on a fault of the question (an empty space: how many meshes broke what, code P46x); "nothing fits" is an
- * ordinary result. */
+/* False only on a fault of the question (an empty space: how many meshes broke what, code P46x);
+ * "nothing fits" is an ordinary result. */
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena, struct planner_result *out,
                     struct diag *diag);
 
-/* Fills plan->schedule.layers by the same exact partition that the search uses, and judges it. Out of memory is no
- * fault: then layers are spread as if memory were no limit, and the estimate says that it does not fit. */
+/* Fills plan->schedule.layers by the same exact partition that the search uses, and judges it.
+ * Out of memory is no fault: then layers are spread as if memory were no limit, and the estimate
+ * says that it does not fit. */
 void planner_complete(const struct problem *problem, const struct estimator *estimator, struct plan *plan,
                       struct arena *arena, struct estimate *out);
 
