@@ -16,7 +16,8 @@ static uint32_t degree_of(const struct group *group, const char *name)
     return 1;
 }
 
-/* The dims that have ranks stand in the order's order; those that the plan declares for its model may stand anywhere. */
+/* The dims that have ranks stand in the order's order; those that the plan declares for its
+ * model may stand anywhere. */
 static bool follows(const struct group *group, const struct runtime_order *order)
 {
     uint32_t next = 0;

@@ -53,7 +53,8 @@ void leaf_trim_streams(struct search *search)
 
 /* --- layers ------------------------------------------------------------------------------------------------ */
 
-/* Seconds of layers along the chain, as prefix sums; "again": in the form of the layers that do not keep all. */
+/* Seconds of layers along the chain, as prefix sums; "again": in the form of the layers that do
+ * not keep all. */
 struct layout {
     const struct search *search;
     struct load *load;
@@ -65,7 +66,8 @@ struct layout {
     const uint32_t *caps; /* most layers per stage by memory, NULL: ask */
 };
 
-/* Unlike layers on several chunks per stage go chunk by chunk along the chain; memory is looked at afterwards. */
+/* Unlike layers on several chunks per stage go chunk by chunk along the chain; memory is looked
+ * at afterwards. */
 static bool goes_by_chunk(const struct layout *layout)
 {
     return !layout->alike && layout->load->work->shape.chunks > 1;
@@ -287,6 +289,20 @@ static void price(struct trial *trial)
     trial->load.norm_s = estimator->message_s(estimator->state, work, &work->norm);
 }
 
+/* Weights and their states per stage, on average: no partition spares the fullest stage that much. */
+static double resident_bytes(const struct work *work)
+{
+    const struct model *model = work->problem->model;
+    double bytes = 0.0;
+    for (uint32_t run = 0; run < model->run_count; run++) {
+        const struct work_block *block =
+            &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
+        bytes += model->chain[run].count *
+                 (block->parameters_bytes + block->gradients_bytes + block->optimizer_bytes);
+    }
+    return bytes / work->shape.stages;
+}
+
 static void copy_layers(struct search *search, const struct trial *trial, struct leaf *leaf)
 {
     const uint32_t chunks = trial->work->shape.stages * trial->work->shape.chunks;
@@ -298,7 +314,8 @@ static void copy_layers(struct search *search, const struct trial *trial, struct
 static void note_shortage(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;
-    if (search->best_count > 0 || search->probe_count > 0) {
+    if (search->best_count > 0 || search->probe_count > 0 ||
+        !ranking_wants_shortage(search, resident_bytes(trial->work))) {
         return;
     }
     if (trial->pieces == NULL) {
@@ -321,7 +338,8 @@ static void note_shortage(struct trial *trial, const struct leaf *leaf)
     }
 }
 
-/* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a guess, then halves. */
+/* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a
+ * guess, then halves. */
 static uint32_t cap_of(struct layout *layout, uint32_t stage, uint32_t most, uint32_t guess)
 {
     const uint32_t least = layout->load->work->shape.chunks;
@@ -361,10 +379,16 @@ static bool find_caps(struct trial *trial, uint32_t *caps)
     return sum >= search->layers;
 }
 
+static double usable_bytes(const struct search *search)
+{
+    return search->estimator->capacity_bytes(search->estimator->state);
+}
+
 bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps)
 {
     settle(trial, leaf);
-    const bool good = find_caps(trial, caps);
+    const bool good =
+        resident_bytes(trial->work) <= usable_bytes(trial->search) && find_caps(trial, caps);
     if (!good) {
         note_shortage(trial, leaf);
     }
@@ -392,7 +416,7 @@ bool leaf_probe(struct search *search, const struct order_work *order, const str
     uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
     leaf_open(search, order, leaf, &trial);
     settle(&trial, leaf);
-    bool fits = find_caps(&trial, caps);
+    bool fits = resident_bytes(trial.work) <= usable_bytes(search) && find_caps(&trial, caps);
     if (fits && trial.pieces == NULL) {
         price(&trial);
     }
@@ -405,19 +429,6 @@ bool leaf_probe(struct search *search, const struct order_work *order, const str
     }
     arena_pop(&search->scratch, mark);
     return fits;
-}
-
-static double resident_bytes(const struct work *work)
-{
-    const struct model *model = work->problem->model;
-    double bytes = 0.0;
-    for (uint32_t run = 0; run < model->run_count; run++) {
-        const struct work_block *block =
-            &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
-        bytes += model->chain[run].count *
-                 (block->parameters_bytes + block->gradients_bytes + block->optimizer_bytes);
-    }
-    return bytes / work->shape.stages;
 }
 
 double leaf_resident_bytes(struct search *search, const struct order_work *order,

@@ -1,5 +1,5 @@
-/* Smallest bottleneck: like layers by raising a threshold through the finite set of stage times, unlike ones by dynamic
- * programming over the ends of prefixes. */
+/* Smallest bottleneck: like layers by raising a threshold through the finite set of stage times,
+ * unlike ones by dynamic programming over the ends of prefixes. */
 #include "planner/partition.h"
 
 #include <assert.h>
@@ -18,8 +18,9 @@ static bool takes(const struct partition_problem *problem, uint32_t stage, uint3
            fits(problem, stage, end - count, count);
 }
 
-/* Most layers ending before `end` that the stage takes within the threshold, at most `most`; 0 if not even `least`. The
- * steps grow from a guess, since stages take about as many as each other. */
+/* Most layers ending before `end` that the stage takes within the threshold, at most `most`; 0
+ * if not even `least`. The steps grow from a guess, since stages take about as many as each
+ * other. */
 static uint32_t take(const struct partition_problem *problem, uint32_t stage, uint32_t end,
                      uint32_t most, uint32_t guess, double threshold_s)
 {
@@ -35,9 +36,10 @@ static uint32_t take(const struct partition_problem *problem, uint32_t stage, ui
     return low >= problem->least ? low : 0;
 }
 
-/* Every stage from the last takes as many as it can while the ones before it keep their least. Taking more never hurts
- * the rest: a shorter prefix of like layers is easier. Gives the number of layers left over; raises *next_s to the smallest threshold at
- * which some stage could take one more. */
+/* Every stage from the last takes as many as it can while the ones before it keep their least.
+ * Taking more never hurts the rest: a shorter prefix of like layers is easier. Gives the number
+ * of layers left over; raises *next_s to the smallest threshold at which some stage could take
+ * one more. */
 static uint32_t fill(const struct partition_problem *problem, double threshold_s, uint32_t *counts,
                      double *next_s)
 {

@@ -4,7 +4,8 @@
 
 #include "planner/planner.h"
 
-/* A bound is a sum in another order than the value it bounds: give rounding its due before cutting. */
+/* A bound is a sum in another order than the value it bounds: give rounding its due before
+ * cutting. */
 #define ROUNDING (1.0 - 1e-9)
 
 /* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
@@ -29,6 +30,7 @@ struct mesh_node {
     uint64_t leaf_count;            /* per order */
     double bound_s;
     struct pipeline_terms terms;    /* of the first order; stages 0: not known yet */
+    double resident_bytes;          /* weights and their states on some stage at least; probed nodes */
     bool unfit;                     /* weights and their states alone are too much for a stage */
 };
 
@@ -37,7 +39,8 @@ struct mesh_nodes {
     uint32_t count, capacity;
 };
 
-/* Ways of using one policy: option 0 is not to use it (or, pinned, exactly the pinned uses); the others one use each. */
+/* Ways of using one policy: option 0 is not to use it (or, pinned, exactly the pinned uses); the
+ * others one use each. */
 struct policy_options {
     const struct policy_use *uses;      /* of options 1 .. */
     const bool *leaner;                 /* of options 1 ..: never more memory than the option before */
@@ -46,8 +49,8 @@ struct policy_options {
     uint32_t pinned_count;
 };
 
-/* All ways under a mesh and a shape, shared between nodes that allow the same; an alternative is a number below count,
- * in mixed radix over the policies. */
+/* All ways under a mesh and a shape, shared between nodes that allow the same; an alternative is
+ * a number below count, in mixed radix over the policies. */
 struct alternatives {
     unsigned long long key;
     struct policy_options options[PLANNER_POLICY_MAX];
@@ -116,10 +119,12 @@ struct search {
 
 /* --- space.c: what there is --------------------------------------------------------------------------- */
 void space_enumerate(struct search *search);
-/* A plan with the node's mesh in the order-th rank order; uses and layers empty. Memory from the arena. */
+/* A plan with the node's mesh in the order-th rank order; uses and layers empty. Memory from the
+ * arena. */
 struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct arena *arena);
-/* Rank orders that the runtime gives, that differ in which levels of the cluster some dim crosses: numbers of
- * permutations, ascending; the first of those that are alike stands for them. */
+/* Rank orders that the runtime gives, that differ in which levels of the cluster some dim
+ * crosses: numbers of permutations, ascending; the first of those that are alike stands for
+ * them. */
 uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out);
 #define SPACE_ORDER_MAX 720
 
@@ -134,8 +139,8 @@ uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternativ
                     struct policy_use **out);
 
 /* --- pipeline_bound.c ----------------------------------------------------------------------------------- */
-/* Of the pieces that keep everything: no use of a policy makes them shorter. compute_only: kernels without messages.
- * layers, chunks, splits, again are left to the caller. */
+/* Of the pieces that keep everything: no use of a policy makes them shorter. compute_only:
+ * kernels without messages. layers, chunks, splits, again are left to the caller. */
 struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces, bool compute_only);
 double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
@@ -164,26 +169,29 @@ struct trial {
 
 /* Policies applied, nothing priced; one trial at a time. */
 void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *out);
-/* Memory does not depend on the rank order: most layers per stage, once for all orders. False when memory allows no
- * partition at all; then the least over is remembered. */
+/* Memory does not depend on the rank order: most layers per stage, once for all orders. False
+ * when memory allows no partition at all; then the least over is remembered. */
 bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps);
 /* caps NULL: as if memory were no limit. */
 void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf, const uint32_t *caps);
-/* Judges the leaf without any account of it, so that much may be pruned before the search proper. False: does not fit. */
+/* Judges the leaf without any account of it, so that much may be pruned before the search
+ * proper. False: does not fit. */
 bool leaf_probe(struct search *search, const struct order_work *order, const struct leaf *leaf);
-/* Least bytes that weights and their states take per stage on average under any of the alternatives. */
+/* Least bytes that weights and their states take per stage on average under any of the
+ * alternatives. */
 double leaf_resident_bytes(struct search *search, const struct order_work *order, const struct leaf *leaf);
 #define STREAM_ARENA_BYTES (48u << 20)
 /* Empties the streams when they have grown over that. */
 void leaf_trim_streams(struct search *search);
-/* Layers by exact partition: false when memory allows none and `memory` is asked for. load's counts are filled. */
+/* Layers by exact partition: false when memory allows none and `memory` is asked for. load's
+ * counts are filled. */
 bool leaf_partition(const struct search *search, struct load *load, bool memory, const uint32_t *caps,
                     uint32_t *layers, uint32_t *counts, struct arena *arena);
 const struct stream *leaf_stream(struct search *search, const struct form *form, const struct schedule_shape *shape);
 
 /* --- ranking.c ------------------------------------------------------------------------------------------ */
-/* Step time that a new leaf must beat: that of the last place, known from judged or from probed leaves; 1e300 while
- * there is room. */
+/* Step time that a new leaf must beat: that of the last place, known from judged or from probed
+ * leaves; 1e300 while there is room. */
 double ranking_threshold_s(const struct search *search);
 /* Does that time earn a place among the probes? */
 bool ranking_wants_probe(const struct search *search, double step_s);
@@ -191,6 +199,8 @@ void ranking_push_probe(struct search *search, const struct leaf *leaf);
 /* A search that had to stop shows its probes too. */
 void ranking_add_probes(struct search *search);
 void ranking_push(struct search *search, const struct leaf *leaf);
+/* May a plan with that much resident on some stage lack less than the one that lacks least so far? */
+bool ranking_wants_shortage(const struct search *search, double resident_bytes);
 
 /* --- answer.c ------------------------------------------------------------------------------------------- */
 void answer_fill(struct search *search, struct planner_result *out);

@@ -277,8 +277,8 @@ static void each_batch(struct visit *visit)
     }
 }
 
-/* Every way to put the dims from `place` on, those that keep to their default places first; canonical: the first under
- * which any plan is legal. */
+/* Every way to put the dims from `place` on, those that keep to their default places first;
+ * canonical: the first under which any plan is legal. */
 static void each_order(struct visit *visit, uint32_t place, uint64_t before)
 {
     struct group *group = &visit->group;
