@@ -87,7 +87,7 @@ static bool find_alike(const struct partition_problem *problem, uint32_t *counts
     return true;
 }
 
-/* --- unlike layers: a shorter prefix may be harder, since what a stage holds moves -------------------------- */
+/* --- unlike layers: a shorter prefix may be harder, since what a stage holds moves ------------ */
 
 #define NO_WAY_S 1e300
 

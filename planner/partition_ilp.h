@@ -22,7 +22,8 @@ struct partition_answer {
     bool found;                 /* counts hold a partition; false and proven: there is none */
     bool proven;                /* false: the node limit was reached */
     double step_s;              /* sum(t) + (m - 1) max(t), computed again from the counts */
-    double gap_frac;            /* how far step_s may be above the optimum, of step_s; 0 when proven */
+    double gap_frac;            /* how far step_s may be above the optimum, of step_s; 0 when
+                                 * proven */
     double bottleneck_s;
 };
 

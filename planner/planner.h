@@ -28,7 +28,8 @@ struct planner_pins {
     uint32_t micro_batch, chunks;   /* 0: searched */
     const struct schedule *schedule;    /* NULL: searched */
     bool order_pinned;              /* the first legal rank order, by the dims' default places */
-    bool policy_pinned[PLANNER_POLICY_MAX];     /* per policy_table entry: exactly the uses below of that kind */
+    bool policy_pinned[PLANNER_POLICY_MAX];     /* per policy_table entry: exactly the uses below of
+                                                 * that kind */
     const struct policy_use *uses;
     uint32_t use_count;
     /* Per policy_table entry, 0: as above; n: its (n-1)-th own choice where the plan has one,
@@ -37,7 +38,8 @@ struct planner_pins {
 };
 
 enum planner_bound { BOUND_NODE, BOUND_PIPELINE, BOUND_MEMORY, BOUND_PATH, BOUND_COUNT };
-const char *planner_bound_name(enum planner_bound bound);   /* "compute", "pipeline", "memory", "path" */
+const char *planner_bound_name(enum planner_bound bound);   /* "compute", "pipeline", "memory",
+                                                             * "path" */
 
 struct planner_options {
     struct planner_pins pins;
@@ -63,21 +65,23 @@ struct ranked_plan {
 struct planner_result {
     struct ranked_plan *plans;      /* fastest first, all fit */
     uint32_t count;                 /* 0: no plan of the space fits in memory */
-    struct ranked_plan least_over;  /* count 0 and the space not empty: the plan whose fullest stage lacks least */
-    double least_over_bytes;        /* how much it lacks there; every plan of the space lacks at least that */
+    struct ranked_plan least_over;  /* count 0 and the space not empty: the plan whose fullest stage
+                                     * lacks least */
+    double least_over_bytes;        /* how much it lacks there; every plan of the space lacks at
+                                     * least that */
     struct certificate certificate;
 };
 
 /* False only on a fault of the question (an empty space: how many meshes broke what, code P46x);
  * "nothing fits" is an ordinary result. */
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
-                    const struct planner_options *options, struct arena *arena, struct planner_result *out,
-                    struct diag *diag);
+                    const struct planner_options *options, struct arena *arena,
+                    struct planner_result *out, struct diag *diag);
 
 /* Fills plan->schedule.layers by the same exact partition that the search uses, and judges it.
  * Out of memory is no fault: then layers are spread as if memory were no limit, and the estimate
  * says that it does not fit. */
-void planner_complete(const struct problem *problem, const struct estimator *estimator, struct plan *plan,
-                      struct arena *arena, struct estimate *out);
+void planner_complete(const struct problem *problem, const struct estimator *estimator,
+                      struct plan *plan, struct arena *arena, struct estimate *out);
 
 #endif

@@ -58,7 +58,7 @@ static uint32_t pick(const uint32_t *from, uint32_t count)
     pick((const uint32_t[]){__VA_ARGS__}, \
          (uint32_t)(sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)))
 
-/* --- random questions ------------------------------------------------------------------------------- */
+/* --- random questions ------------------------------------------------------------------------- */
 
 static uint32_t pick_divisor(uint32_t value, uint32_t least)
 {
@@ -156,7 +156,7 @@ static void throw_question(void)
     throw_pins(devices);
 }
 
-/* --- everything, one by one ------------------------------------------------------------------------- */
+/* --- everything, one by one ------------------------------------------------------------------- */
 
 struct visit {
     uint64_t plans;
@@ -367,7 +367,7 @@ static struct visit visit_all(bool counting, bool canonical)
     return visit;
 }
 
-/* --- the laws --------------------------------------------------------------------------------------- */
+/* --- the laws --------------------------------------------------------------------------------- */
 
 static bool search_with(bool no_prune, uint64_t budget, struct planner_result *out)
 {

@@ -14,7 +14,8 @@ static struct setup setup;
 static struct problem problem;
 static struct planner_options options;
 
-/* --- the judge: a layer takes a second per micro-batch on one device, a message takes what it is told --- */
+/* --- the judge: a layer takes a second per micro-batch on one device, a message takes what it is
+ * told --- */
 
 static double capacity = 1e18, layer_bytes = 1.0;
 
