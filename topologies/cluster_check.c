@@ -1,14 +1,19 @@
 /* Whether a cluster makes sense, however it came about. */
 #include "topologies/cluster_parts.h"
 
-#include <float.h>
 #include <string.h>
 
 #include "topologies/id_index.h"
 
+#define BANDWIDTH_MIN_BPS 1.0
+#define BANDWIDTH_MAX_BPS 1e18
+#define LATENCY_MAX_S 3600.0
+
+/* Beyond these nothing that is built lies, and times lose their digits. */
 static bool is_good_link(double bandwidth_Bps, double latency_s)
 {
-    return bandwidth_Bps > 0 && bandwidth_Bps <= DBL_MAX && latency_s >= 0 && latency_s <= DBL_MAX;
+    return bandwidth_Bps >= BANDWIDTH_MIN_BPS && bandwidth_Bps <= BANDWIDTH_MAX_BPS &&
+           latency_s >= 0 && latency_s <= LATENCY_MAX_S;
 }
 
 static bool check_kinds(const struct cluster *cluster, struct diag_place place, struct diag *diag)
@@ -34,8 +39,8 @@ static bool check_level(const struct cluster *cluster, uint32_t index, struct di
     const struct level *level = &cluster->levels[index];
     if (!is_good_link(level->bandwidth_Bps, level->latency_s)) {
         return diag_push(diag, DIAG_T308, place, NULL,
-                         "level '%s': a bandwidth of %g B/s and a latency of %g s; the bandwidth "
-                         "must be over 0 and the latency not negative",
+                         "level '%s': a bandwidth of %g B/s and a latency of %g s; from 1 B/s to "
+                         "1e18 B/s and from 0 s to 1 h can be",
                          level->name, level->bandwidth_Bps, level->latency_s);
     }
     if (level->degree < 1 || (uint32_t)level->kind >= LEVEL_KIND_COUNT) {
@@ -121,8 +126,8 @@ static bool check_link(const struct cluster *cluster, const struct link *link,
     }
     return is_good_link(link->bandwidth_Bps, link->latency_s) ||
            diag_push(diag, DIAG_T308, place, NULL,
-                     "link from '%s' to '%s': a bandwidth of %g B/s and a latency of %g s; the "
-                     "bandwidth must be over 0 and the latency not negative",
+                     "link from '%s' to '%s': a bandwidth of %g B/s and a latency of %g s; "
+                     "from 1 B/s to 1e18 B/s and from 0 s to 1 h can be",
                      from, cluster->nodes[link->to].id, link->bandwidth_Bps, link->latency_s);
 }
 
