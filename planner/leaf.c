@@ -5,7 +5,7 @@
 #include "planner/partition.h"
 #include "planner/planner_inside.h"
 
-/* --- streams, shared by all leaves of a shape ------------------------------------------------------------ */
+/* --- streams, shared by all leaves of a shape ------------------------------------------------- */
 
 struct stream_entry {
     const struct schedule *schedule;
@@ -51,7 +51,7 @@ void leaf_trim_streams(struct search *search)
     memset(search->streams, 0, sizeof search->streams);
 }
 
-/* --- layers ------------------------------------------------------------------------------------------------ */
+/* --- layers ----------------------------------------------------------------------------------- */
 
 /* Seconds of layers along the chain, as prefix sums; "again": in the form of the layers that do
  * not keep all. */
@@ -243,7 +243,7 @@ bool leaf_partition(const struct search *search, struct load *load, bool memory,
     return known || all_fit(&layout);
 }
 
-/* --- judging ----------------------------------------------------------------------------------------------- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf,
                struct trial *trial)
@@ -289,7 +289,8 @@ static void price(struct trial *trial)
     trial->load.norm_s = estimator->message_s(estimator->state, work, &work->norm);
 }
 
-/* Weights and their states per stage, on average: no partition spares the fullest stage that much. */
+/* Weights and their states per stage, on average: no partition spares the fullest stage that
+ * much. */
 static double resident_bytes(const struct work *work)
 {
     const struct model *model = work->problem->model;

@@ -294,8 +294,9 @@ static void find_unfit(struct search *search, struct mesh_node *node,
     const struct forms *forms = space_forms(search, node);
     struct leaf leaf = {.node = node->index, .form = forms->items[forms->count - 1]};
     leaf.alternatives = space_alternatives(search, node, &leaf.form);
-    node->unfit = leaf_resident_bytes(search, order, &leaf) >
-                  search->estimator->capacity_bytes(search->estimator->state);
+    node->resident_bytes = leaf_resident_bytes(search, order, &leaf);
+    node->unfit =
+        node->resident_bytes > search->estimator->capacity_bytes(search->estimator->state);
 }
 
 static void probe_node(struct search *search, struct mesh_node *node)
@@ -352,7 +353,8 @@ static void start_orders(struct search *search, const struct mesh_node *node, st
 
 static void search_node(struct search *search, const struct mesh_node *node)
 {
-    if (node->unfit && (search->best_count > 0 || search->probe_count > 0)) {
+    if (node->unfit && (search->best_count > 0 || search->probe_count > 0 ||
+                        !ranking_wants_shortage(search, node->resident_bytes))) {
         search->certificate.pruned[BOUND_MEMORY] += node->leaf_count * node->order_count;
         return;
     }
@@ -364,6 +366,36 @@ static void search_node(struct search *search, const struct mesh_node *node)
     for (uint32_t i = 0; i < forms->count && orders.count > 0 && !search->stopped; i++) {
         search_form(search, &orders, &forms->items[i], leaf);
         leaf.index += space_alternatives(search, node, &forms->items[i])->count;
+    }
+    arena_pop(&search->scratch, mark);
+    leaf_trim_streams(search);
+}
+
+/* Nothing fitted so far: a first idea of the least that plans lack, from the node with the least on its devices. */
+static void seed_shortage(struct search *search)
+{
+    const struct mesh_nodes *nodes = &search->nodes;
+    const struct mesh_node *least = &nodes->items[0];
+    for (uint32_t i = 1; i < nodes->count; i++) {
+        least = nodes->items[i].resident_bytes < least->resident_bytes ? &nodes->items[i] : least;
+    }
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
+    const struct order_work order = start_order(search, least, least->first_order, true);
+    const struct forms *forms = space_forms(search, least);
+    struct leaf leaf = {.node = least->index, .order = least->first_order};
+    for (uint32_t i = 0; i < forms->count; i++) {
+        leaf.form = forms->items[i];
+        leaf.alternatives = space_alternatives(search, least, &leaf.form);
+        for (leaf.alternative = 0; leaf.alternative < leaf.alternatives->count;
+             leaf.alternative++) {
+            const struct arena_mark each = arena_find_mark(&search->scratch);
+            struct trial trial;
+            leaf_open(search, &order, &leaf, &trial);
+            (void)leaf_caps(&trial, &leaf, caps);
+            leaf.index++;
+            arena_pop(&search->scratch, each);
+        }
     }
     arena_pop(&search->scratch, mark);
     leaf_trim_streams(search);
@@ -381,6 +413,9 @@ static void search_nodes(struct search *search)
         if (!cuts(search, nodes->items[i].bound_s)) {
             probe_node(search, &nodes->items[i]);
         }
+    }
+    if (!search->options->no_prune && search->probe_count == 0) {
+        seed_shortage(search);
     }
     for (uint32_t i = 0; i < nodes->count; i++) {
         const struct mesh_node *node = &nodes->items[i];

@@ -10,8 +10,10 @@
 
 /* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
 struct pipeline_terms {
-    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the end stages */
-    double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before or after others */
+    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the
+                                         * end stages */
+    double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before
+                                                 * or after others */
     double again_s;                     /* what a layer in its recomputed form takes more */
     uint32_t again_layers;              /* layers per chunk in that form */
     uint32_t layers, stages, chunks, micro_batches;
@@ -30,7 +32,8 @@ struct mesh_node {
     uint64_t leaf_count;            /* per order */
     double bound_s;
     struct pipeline_terms terms;    /* of the first order; stages 0: not known yet */
-    double resident_bytes;          /* weights and their states on some stage at least; probed nodes */
+    double resident_bytes;          /* weights and their states on some stage at least; probed
+                                     * nodes */
     bool unfit;                     /* weights and their states alone are too much for a stage */
 };
 
@@ -43,7 +46,8 @@ struct mesh_nodes {
  * others one use each. */
 struct policy_options {
     const struct policy_use *uses;      /* of options 1 .. */
-    const bool *leaner;                 /* of options 1 ..: never more memory than the option before */
+    const bool *leaner;                 /* of options 1 ..: never more memory than the option
+                                         * before */
     uint32_t count;                     /* options, >= 1 */
     const struct policy_use *pinned;    /* of option 0 */
     uint32_t pinned_count;
@@ -106,7 +110,8 @@ struct search {
     struct stream_entry *streams[TABLE_BUCKETS];
     struct leaf *best;              /* fastest first, options->top of them at most */
     uint32_t best_count;
-    struct leaf *probes;            /* distinct leaves tried beforehand, fastest first, options->top of them */
+    struct leaf *probes;            /* distinct leaves tried beforehand, fastest first, options->top
+                                     * of them */
     uint32_t probe_count;
     struct leaf least_over;         /* layers NULL: none yet */
     double least_over_bytes;
@@ -117,7 +122,7 @@ struct search {
     bool stopped;                   /* out of budget */
 };
 
-/* --- space.c: what there is --------------------------------------------------------------------------- */
+/* --- space.c: what there is ------------------------------------------------------------------- */
 void space_enumerate(struct search *search);
 /* A plan with the node's mesh in the order-th rank order; uses and layers empty. Memory from the
  * arena. */
@@ -128,25 +133,26 @@ struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct are
 uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out);
 #define SPACE_ORDER_MAX 720
 
-/* --- space_forms.c --------------------------------------------------------------------------------------- */
+/* --- space_forms.c ---------------------------------------------------------------------------- */
 const struct forms *space_forms(struct search *search, const struct mesh_node *node);
 const struct alternatives *space_alternatives(struct search *search, const struct mesh_node *node,
                                               const struct form *form);
 /* Does the first need at least as much memory as the second on every stage, for sure? */
 bool space_is_fatter(const struct alternatives *alternatives, uint32_t alternative, uint32_t than);
 /* The uses of an alternative in arena memory; their number. */
-uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative, struct arena *arena,
-                    struct policy_use **out);
+uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative,
+                    struct arena *arena, struct policy_use **out);
 
-/* --- pipeline_bound.c ----------------------------------------------------------------------------------- */
+/* --- pipeline_bound.c ------------------------------------------------------------------------- */
 /* Of the pieces that keep everything: no use of a policy makes them shorter. compute_only:
  * kernels without messages. layers, chunks, splits, again are left to the caller. */
-struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces, bool compute_only);
+struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces,
+                                          bool compute_only);
 double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 
-/* --- leaf.c: one leaf judged --------------------------------------------------------------------------- */
+/* --- leaf.c: one leaf judged ------------------------------------------------------------------ */
 struct order_work {
     const struct mesh_node *node;
     uint32_t order;
@@ -168,28 +174,32 @@ struct trial {
 };
 
 /* Policies applied, nothing priced; one trial at a time. */
-void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf, struct trial *out);
+void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf,
+               struct trial *out);
 /* Memory does not depend on the rank order: most layers per stage, once for all orders. False
  * when memory allows no partition at all; then the least over is remembered. */
 bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps);
 /* caps NULL: as if memory were no limit. */
-void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf, const uint32_t *caps);
+void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf,
+                const uint32_t *caps);
 /* Judges the leaf without any account of it, so that much may be pruned before the search
  * proper. False: does not fit. */
 bool leaf_probe(struct search *search, const struct order_work *order, const struct leaf *leaf);
 /* Least bytes that weights and their states take per stage on average under any of the
  * alternatives. */
-double leaf_resident_bytes(struct search *search, const struct order_work *order, const struct leaf *leaf);
+double leaf_resident_bytes(struct search *search, const struct order_work *order,
+                           const struct leaf *leaf);
 #define STREAM_ARENA_BYTES (48u << 20)
 /* Empties the streams when they have grown over that. */
 void leaf_trim_streams(struct search *search);
 /* Layers by exact partition: false when memory allows none and `memory` is asked for. load's
  * counts are filled. */
-bool leaf_partition(const struct search *search, struct load *load, bool memory, const uint32_t *caps,
-                    uint32_t *layers, uint32_t *counts, struct arena *arena);
-const struct stream *leaf_stream(struct search *search, const struct form *form, const struct schedule_shape *shape);
+bool leaf_partition(const struct search *search, struct load *load, bool memory,
+                    const uint32_t *caps, uint32_t *layers, uint32_t *counts, struct arena *arena);
+const struct stream *leaf_stream(struct search *search, const struct form *form,
+                                 const struct schedule_shape *shape);
 
-/* --- ranking.c ------------------------------------------------------------------------------------------ */
+/* --- ranking.c -------------------------------------------------------------------------------- */
 /* Step time that a new leaf must beat: that of the last place, known from judged or from probed
  * leaves; 1e300 while there is room. */
 double ranking_threshold_s(const struct search *search);
@@ -199,10 +209,11 @@ void ranking_push_probe(struct search *search, const struct leaf *leaf);
 /* A search that had to stop shows its probes too. */
 void ranking_add_probes(struct search *search);
 void ranking_push(struct search *search, const struct leaf *leaf);
-/* May a plan with that much resident on some stage lack less than the one that lacks least so far? */
+/* May a plan with that much resident on some stage lack less than the one that lacks least so
+ * far? */
 bool ranking_wants_shortage(const struct search *search, double resident_bytes);
 
-/* --- answer.c ------------------------------------------------------------------------------------------- */
+/* --- answer.c --------------------------------------------------------------------------------- */
 void answer_fill(struct search *search, struct planner_result *out);
 /* Of a space without plans: how many meshes broke what. */
 void answer_refuse(const struct search *search, struct diag *diag);

@@ -80,3 +80,10 @@ void ranking_push(struct search *search, const struct leaf *leaf)
 {
     insert(search, leaf, search->best, &search->best_count);
 }
+
+bool ranking_wants_shortage(const struct search *search, double resident_bytes)
+{
+    const double over =
+        resident_bytes - search->estimator->capacity_bytes(search->estimator->state);
+    return search->least_over.layers == NULL || over < search->least_over_bytes;
+}
