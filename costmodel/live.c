@@ -16,21 +16,32 @@ static bool contains(const uint32_t *a, const uint32_t *b, uint32_t chunks)
 struct walk {
     struct arena *arena;
     uint32_t chunks, count, capacity;
+    uint32_t next; /* the set that is likely to hold the next moment */
     uint32_t *sets;
 };
 
 static void push_set(struct walk *walk, const uint32_t *live)
 {
     const size_t size = walk->chunks * sizeof *live;
+    /* Schedules go in circles: the set that held the moment before, or one behind it, likely holds
+     * this one too. */
+    for (uint32_t i = 0; i < walk->count; i++) {
+        const uint32_t at = (walk->next + i) % walk->count;
+        if (contains(&walk->sets[(size_t)at * walk->chunks], live, walk->chunks)) {
+            walk->next = at;
+            return;
+        }
+    }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < walk->count; i++) {
         const uint32_t *set = &walk->sets[(size_t)i * walk->chunks];
-        if (contains(set, live, walk->chunks)) {
-            return; /* nothing was dropped before: sets do not contain each other */
+        if (contains(live, set, walk->chunks)) {
+            continue;
         }
-        if (!contains(live, set, walk->chunks)) {
-            memmove(&walk->sets[(size_t)kept++ * walk->chunks], set, size);
+        if (kept < i) {
+            memcpy(&walk->sets[(size_t)kept * walk->chunks], set, size);
         }
+        kept++;
     }
     walk->count = kept;
     if (walk->count == walk->capacity) {
