@@ -40,6 +40,8 @@ void plan_rule_needs(struct plan_rules *rules, const struct group *group);
 /* Rank orders that the runtime gives. Apart from the meshes, so that a search can ask for one
  * order after another. */
 void plan_rule_order(struct plan_rules *rules);
+/* Would a search try that rank order: is it one that the runtime lists? */
+bool plan_rule_order_is_searched(const struct problem *problem, const struct plan *plan);
 /* Divisibility of every axis that a dim cuts, and of the dims that cut nothing. */
 void plan_rule_axes(struct plan_rules *rules);
 /* Batch, schedule shape, layers, pipelines. */

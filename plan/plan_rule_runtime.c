@@ -62,13 +62,18 @@ static const char *orders_text(const struct plan_rules *rules, const struct runt
     return text.bytes;
 }
 
-static void check_order(struct plan_rules *rules, const struct group *group)
+static bool follows_one(const struct group *group, const struct runtime *runtime)
 {
-    const struct runtime *runtime = rules->problem->setup->runtime;
     bool fits = runtime->order_count == 0;
     for (uint32_t i = 0; i < runtime->order_count && !fits; i++)
         fits = follows(group, &runtime->orders[i]);
-    if (fits)
+    return fits;
+}
+
+static void check_order(struct plan_rules *rules, const struct group *group)
+{
+    const struct runtime *runtime = rules->problem->setup->runtime;
+    if (runtime->other_orders || follows_one(group, runtime))
         return;
     if (rules->diag == NULL)
         rules->good = false;
@@ -82,6 +87,15 @@ void plan_rule_order(struct plan_rules *rules)
 {
     for (uint32_t g = 0; g < rules->plan->group_count; g++)
         check_order(rules, &rules->plan->groups[g]);
+}
+
+bool plan_rule_order_is_searched(const struct problem *problem, const struct plan *plan)
+{
+    for (uint32_t g = 0; g < plan->group_count; g++) {
+        if (!follows_one(&plan->groups[g], problem->setup->runtime))
+            return false;
+    }
+    return true;
 }
 
 void plan_rule_needs(struct plan_rules *rules, const struct group *group)

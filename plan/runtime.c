@@ -16,6 +16,7 @@ static const char *const keys[] = {
     "dims",
     "variants",
     "rank_orders",
+    "other_rank_orders",
     "needs",
     "zero_levels",
     "zero_pipeline_only_first",

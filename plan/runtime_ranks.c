@@ -68,6 +68,7 @@ bool runtime_read_ranks(struct json_value object, struct arena *arena, struct ru
                         struct diag *diag)
 {
     bool good = count_items(object, "rank_orders", RUNTIME_ORDER_MAX, &out->order_count, diag);
+    good = json_read_bool_or(object, "other_rank_orders", false, &out->other_orders, diag) && good;
     good = count_items(object, "needs", RUNTIME_NEED_MAX, &out->need_count, diag) && good;
     const struct json_value orders = json_find(object, "rank_orders"),
                             needs = json_find(object, "needs");

@@ -38,6 +38,7 @@ struct runtime {
     const char *variants[RUNTIME_LIST_MAX];     /* accepted dim variants by name; empty: all */
     struct runtime_order orders[RUNTIME_ORDER_MAX];
     uint32_t order_count;           /* 0: ranks in any order */
+    bool other_orders;              /* plans may have others too; a search tries only those above */
     struct runtime_need needs[RUNTIME_NEED_MAX];
     uint32_t need_count;
     uint32_t zero_levels;           /* bit z set: optimiser sharding level z accepted */

@@ -166,6 +166,7 @@ static bool mesh_is_legal(struct search *search, const struct mesh_node *node, u
     struct plan_rules rules = {
         .problem = search->problem, .plan = plan, .diag = NULL, .good = true};
     plan_rule_order(&rules);
+    rules.good = rules.good && plan_rule_order_is_searched(search->problem, plan);
     if (rules.good) {
         plan_rule_mesh(&rules); /* a fold may nest in its hosts in one order only */
     }

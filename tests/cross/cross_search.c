@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "costmodel/costmodel.h"
+#include "plan/plan_rule.h"
 #include "planner/planner.h"
 #include "tests/tap_main.h"
 
@@ -208,10 +209,17 @@ static void judge(struct visit *visit)
 }
 
 /* None, or one of its own; a pinned one as it is pinned. */
+/* Legal, in a rank order that some runtime has. */
+static bool plan_is_searched(const struct plan *plan)
+{
+    return plan_is_legal(&question.problem, plan) &&
+           plan_rule_order_is_searched(&question.problem, plan);
+}
+
 static void each_use(struct visit *visit, uint32_t policy)
 {
     if (policy == policy_table_count) {
-        if (plan_is_legal(&question.problem, &visit->plan)) {
+        if (plan_is_searched(&visit->plan)) {
             judge(visit);
         }
         return;
@@ -256,7 +264,7 @@ static void each_schedule(struct visit *visit)
             visit->plan.schedule.chunks = chunks;
             const bool wanted =
                 is_searched(schedule_table[i]) && (pins->chunks == 0 || pins->chunks == chunks);
-            if (wanted && plan_is_legal(&question.problem, &visit->plan)) {
+            if (wanted && plan_is_searched(&visit->plan)) {
                 const struct arena_mark mark = arena_find_mark(&arena);
                 each_use(visit, 0);
                 arena_pop(&arena, mark);
