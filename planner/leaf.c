@@ -215,21 +215,21 @@ static void open_layout(const struct search *search, struct load *load, uint32_t
     fill_prefix(out);
 }
 
-bool leaf_partition(const struct search *search, struct load *load, bool memory,
-                    const uint32_t *caps, uint32_t *layers, uint32_t *counts, struct arena *arena)
+bool leaf_partition(const struct search *search, struct load *load, struct leaf_room room,
+                    uint32_t *layers, uint32_t *counts, struct arena *arena)
 {
     const struct schedule_shape *shape = &load->work->shape;
     struct layout layout;
     open_layout(search, load, counts, arena, &layout);
     const bool by_chunk = goes_by_chunk(&layout);
-    layout.caps = layout.alike ? caps : NULL;
+    layout.caps = layout.alike ? room.caps : NULL;
     const double total = layout.plain_s[search->layers] + layout.first_s + layout.last_s;
     struct partition_problem problem = {.stages = by_chunk ? shape->stages * shape->chunks
                                                            : shape->stages,
                                         .layers = search->layers,
                                         .least = by_chunk ? 1 : shape->chunks,
                                         .stage_s = stage_s,
-                                        .fits = memory && !by_chunk ? stage_fits : NULL,
+                                        .fits = room.limited && !by_chunk ? stage_fits : NULL,
                                         .alike = layout.alike,
                                         .state = &layout};
     problem.floor_s = total / problem.stages * ROUNDING;
@@ -239,7 +239,7 @@ bool leaf_partition(const struct search *search, struct load *load, bool memory,
         return false;
     }
     spread(&layout, stage_counts, layers);
-    const bool known = layout.caps != NULL || !memory;
+    const bool known = layout.caps != NULL || !room.limited;
     return known || all_fit(&layout);
 }
 
@@ -322,8 +322,8 @@ static void note_shortage(struct trial *trial, const struct leaf *leaf)
     if (trial->pieces == NULL) {
         price(trial);
     }
-    if (!leaf_partition(search, &trial->load, false, NULL, trial->layers, trial->counts,
-                        &search->scratch)) {
+    if (!leaf_partition(search, &trial->load, (struct leaf_room){.limited = false}, trial->layers,
+                        trial->counts, &search->scratch)) {
         return;
     }
     double over = 0.0;
@@ -364,8 +364,8 @@ static bool find_caps(struct trial *trial, uint32_t *caps)
     open_layout(search, &trial->load, trial->counts, &search->scratch, &layout);
     if (!layout.alike) {
         price(trial);
-        return leaf_partition(search, &trial->load, true, NULL, trial->layers, trial->counts,
-                              &search->scratch);
+        return leaf_partition(search, &trial->load, (struct leaf_room){.limited = true},
+                              trial->layers, trial->counts, &search->scratch);
     }
     uint32_t sum = 0;
     const uint32_t most = search->layers - (shape->stages - 1) * shape->chunks;
@@ -422,8 +422,8 @@ bool leaf_probe(struct search *search, const struct order_work *order, const str
         price(&trial);
     }
     if (fits) {
-        fits = leaf_partition(search, &trial.load, true, caps, trial.layers, trial.counts,
-                              &search->scratch);
+        fits = leaf_partition(search, &trial.load, (struct leaf_room){true, caps}, trial.layers,
+                              trial.counts, &search->scratch);
     }
     if (fits) {
         probe_priced(&trial, leaf);
@@ -472,8 +472,8 @@ void leaf_judge(struct search *search, const struct order_work *order, const str
     leaf_open(search, order, leaf, &trial);
     settle(&trial, leaf);
     price(&trial);
-    if (!leaf_partition(search, &trial.load, caps != NULL, caps, trial.layers, trial.counts,
-                        &search->scratch)) {
+    if (!leaf_partition(search, &trial.load, (struct leaf_room){caps != NULL, caps}, trial.layers,
+                        trial.counts, &search->scratch)) {
         search->certificate
             .pruned[BOUND_MEMORY]++; /* unlike layers: where they go depends on times too */
     } else if (!search->options->no_prune &&

@@ -34,7 +34,8 @@ static struct order_work start_order(struct search *search, const struct mesh_no
     return out;
 }
 
-/* Compute on one device hangs on what is cut from a micro-batch: not on stages, nor on dims that only cut the batch. */
+/* Compute on one device hangs on what is cut from a micro-batch: not on stages, nor on dims that
+ * only cut the batch. */
 static unsigned long long compute_key(const struct model *model, const struct mesh_node *node)
 {
     unsigned long long key =
@@ -165,7 +166,8 @@ static double least_again_s(const struct work *work, const struct piece *pieces)
     return least > 0.0 ? least : 0.0;
 }
 
-/* What the alternative's recomputed layers add to the bound, order by order; how many still pass. */
+/* What the alternative's recomputed layers add to the bound, order by order; how many still
+ * pass. */
 static uint64_t pass_alternative(const struct search *search, const struct orders *orders,
                                  const struct form *form, const struct work *work,
                                  const bool *before, bool *passes)
@@ -262,7 +264,7 @@ static void search_form(struct search *search, const struct orders *orders, cons
     }
 }
 
-/* --- probes: good leaves found cheaply, so that the search proper can prune from the start ---------------- */
+/* --- probes: good leaves found cheaply, so that the search proper can prune from the start ---- */
 
 static bool is_probed(const struct forms *forms, uint32_t form)
 {
@@ -270,7 +272,8 @@ static bool is_probed(const struct forms *forms, uint32_t form)
            forms->items[form].chunks == 4;
 }
 
-/* Alternatives in their order, which begins with using no policy, a few of them: the first that fits is taken. */
+/* Alternatives in their order, which begins with using no policy, a few of them: the first that
+ * fits is taken. */
 static void probe_form(struct search *search, const struct order_work *order, struct leaf *leaf)
 {
     const uint32_t count = leaf->alternatives->count;
@@ -286,8 +289,8 @@ static void probe_form(struct search *search, const struct order_work *order, st
     leaf->index = first;
 }
 
-/* Weights and their states must fit whatever policies are used; the shape with most chunks has the fewest alternatives,
- * which differ in nothing that stays on the device. */
+/* Weights and their states must fit whatever policies are used; the shape with most chunks has the
+ * fewest alternatives, which differ in nothing that stays on the device. */
 static void find_unfit(struct search *search, struct mesh_node *node,
                        const struct order_work *order)
 {
@@ -371,7 +374,8 @@ static void search_node(struct search *search, const struct mesh_node *node)
     leaf_trim_streams(search);
 }
 
-/* Nothing fitted so far: a first idea of the least that plans lack, from the node with the least on its devices. */
+/* Nothing fitted so far: a first idea of the least that plans lack, from the node with the least on
+ * its devices. */
 static void seed_shortage(struct search *search)
 {
     const struct mesh_nodes *nodes = &search->nodes;
@@ -434,7 +438,7 @@ static void search_nodes(struct search *search)
     certificate->complete = true;
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void open_search(struct search *search, const struct problem *problem,
                         const struct estimator *estimator, const struct planner_options *options,
@@ -517,8 +521,10 @@ void planner_complete(const struct problem *problem, const struct estimator *est
     if (plan->schedule.layers != NULL) {
         count_stated(plan, work, load.stream, layers, counts);
     } else {
-        if (!leaf_partition(&search, &load, true, NULL, layers, counts, arena) &&
-            !leaf_partition(&search, &load, false, NULL, layers, counts, arena)) {
+        if (!leaf_partition(&search, &load, (struct leaf_room){.limited = true}, layers, counts,
+                            arena) &&
+            !leaf_partition(&search, &load, (struct leaf_room){.limited = false}, layers, counts,
+                            arena)) {
             BUG("%u layers do not go onto %u chunks: the plan was not checked", search.layers,
                 chunks);
         }

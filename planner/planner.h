@@ -65,9 +65,9 @@ struct ranked_plan {
 struct planner_result {
     struct ranked_plan *plans;      /* fastest first, all fit */
     uint32_t count;                 /* 0: no plan of the space fits in memory */
-    /* count 0 and the space not empty: the plan whose fullest stage lacks least, and how much. Plans that surely need as
-     * much memory as one that lacks room, layer for layer, are left out unless nothing is pruned: with other layers per
-     * stage one of them may lack a little less. */
+    /* count 0 and the space not empty: the plan whose fullest stage lacks least, and how much.
+     * Plans that surely need as much memory as one that lacks room, layer for layer, are left out
+     * unless nothing is pruned: with other layers per stage one of them may lack a little less. */
     struct ranked_plan least_over;
     double least_over_bytes;
     struct certificate certificate;

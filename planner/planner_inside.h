@@ -192,10 +192,16 @@ double leaf_resident_bytes(struct search *search, const struct order_work *order
 #define STREAM_ARENA_BYTES (48u << 20)
 /* Empties the streams when they have grown over that. */
 void leaf_trim_streams(struct search *search);
+/* What memory allows: limited false: no limit; caps: most layers per stage, NULL: ask for it. */
+struct leaf_room {
+    bool limited;
+    const uint32_t *caps;
+};
+
 /* Layers by exact partition: false when memory allows none and `memory` is asked for. load's
  * counts are filled. */
-bool leaf_partition(const struct search *search, struct load *load, bool memory,
-                    const uint32_t *caps, uint32_t *layers, uint32_t *counts, struct arena *arena);
+bool leaf_partition(const struct search *search, struct load *load, struct leaf_room room,
+                    uint32_t *layers, uint32_t *counts, struct arena *arena);
 const struct stream *leaf_stream(struct search *search, const struct form *form,
                                  const struct schedule_shape *shape);
 

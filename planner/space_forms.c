@@ -31,6 +31,18 @@ static uint32_t most_chunks(const struct search *search, const struct schedule *
     return schedule->chunked ? search->layers / stages : 1;
 }
 
+static void add_form(const struct search *search, struct plan *plan, const struct form *form,
+                     struct forms *forms)
+{
+    const uint32_t pinned = search->options->pins.chunks;
+    if ((pinned != 0 && pinned != form->chunks) || !form_is_legal(search, plan, form)) {
+        return;
+    }
+    forms->items[forms->count++] = *form;
+    forms->most_chunks = form->chunks > forms->most_chunks ? form->chunks : forms->most_chunks;
+    forms->splits = forms->splits || form->schedule->splits;
+}
+
 static void fill_forms(struct search *search, const struct mesh_node *node, struct forms *forms)
 {
     const struct planner_pins *pins = &search->options->pins;
@@ -47,12 +59,7 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
         }
         for (uint32_t chunks = schedule->chunked ? 2 : 1; chunks <= most; chunks++) {
             const struct form form = {schedule, chunks};
-            if ((pins->chunks == 0 || pins->chunks == chunks) &&
-                form_is_legal(search, plan, &form)) {
-                forms->items[forms->count++] = form;
-                forms->most_chunks = chunks > forms->most_chunks ? chunks : forms->most_chunks;
-                forms->splits = forms->splits || schedule->splits;
-            }
+            add_form(search, plan, &form, forms);
         }
     }
     arena_pop(&search->scratch, mark);
