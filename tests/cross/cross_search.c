@@ -138,6 +138,9 @@ static void throw_question(void)
             question.runtime.schedules[i] = schedule_table[i]->name; /* rare ones too */
         }
     }
+    if (question.runtime.other_orders && random_pop_below(&dice, 2) == 0) {
+        question.runtime.order_count = 0; /* all rank orders, not only those that it lists */
+    }
     question.runtime.context_bytes = 0; /* toys would drown in them */
     question.runtime.communicator_bytes = random_pop_below(&dice, 2) == 0 ? 0 : 1000000;
     question.runtime.step_overhead_s = 0.0;
@@ -275,6 +278,9 @@ static void each_schedule(struct visit *visit)
 
 static void each_batch(struct visit *visit)
 {
+    if (!plan_rule_order_is_searched(&question.problem, &visit->plan)) {
+        return;
+    }
     const uint32_t pin = question.options.pins.micro_batch;
     for (uint32_t size = 1; size <= question.setup.global_batch; size++) {
         visit->plan.schedule.micro_batch = size;
