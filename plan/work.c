@@ -366,6 +366,14 @@ static bool is_group(const struct work *work, uint32_t group)
     return group < work->group_count && rank_group_check(&work->groups[group]);
 }
 
+/* A message of the whole step; with no bytes it is not sent at all. */
+static bool is_sound_message(const struct work *work, const struct work_message *message)
+{
+    return is_amount(message->bytes) &&
+           (message->bytes == 0.0 || (is_group(work, message->group) && message->pieces > 0 &&
+                                      message->period > 0 && message->dim < dim_table_count));
+}
+
 static bool is_sound_item(const struct work *work, const struct work_item *item)
 {
     if (item->is_message) {
@@ -418,5 +426,6 @@ bool work_check(const struct work *work)
             return false;
         }
     }
-    return true;
+    return is_sound_message(work, &work->send) && is_sound_message(work, &work->tied) &&
+           is_sound_message(work, &work->norm);
 }
