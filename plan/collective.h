@@ -47,7 +47,7 @@ struct collective_step {
 };
 
 struct collective {
-    const char *name; /* "ring" */
+    const char *name; /* as flags, files and lists spell it */
     const char *summary;
     enum collective_kind kinds[COLLECTIVE_KIND_COUNT];
     uint32_t kind_count;

@@ -30,7 +30,7 @@ struct dim_cut {
 };
 
 struct dim_variant {
-    const char *name;       /* "ring", "ulysses"; NULL-named single variant for most dims */
+    const char *name;       /* as flags and files spell it; NULL: the only variant */
     struct dim_cut cuts[DIM_CUT_MAX];
     uint32_t cut_count;
     uint32_t overlap_chunks;    /* > 0: gathers of this dim travel under the op they feed, in that

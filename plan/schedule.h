@@ -30,7 +30,7 @@ struct schedule_shape {
 };
 
 struct schedule {
-    const char *name; /* "1f1b" */
+    const char *name; /* as flags, files and lists spell it */
     const char *summary;
     bool chunked;   /* wants chunks > 1 */
     bool on_demand; /* searched only where the runtime lists it or the user asks for it */

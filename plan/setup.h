@@ -30,8 +30,8 @@ struct runtime_need {
 
 /* What a training framework does, accepts and costs; one data file each in prices/runtimes/. */
 struct runtime {
-    const char *name;               /* "megatron"; "any" when none was named: the union of what is
-                                     * known */
+    const char *name;               /* as its data file says; "any" when none was named: the
+                                     * union of what is known */
     const char *summary;
     const char *schedules[RUNTIME_LIST_MAX];    /* accepted names, NULL-terminated; empty: all */
     const char *dims[RUNTIME_LIST_MAX];
