@@ -44,11 +44,6 @@ const char *const *setup_attention_names(void)
     return attentions;
 }
 
-const char *const *setup_task_names(void)
-{
-    return tasks;
-}
-
 /* A choice that may be absent. */
 static bool read_choice_or(struct json_value object, const char *key, const char *const *names,
                            uint32_t fallback, uint32_t *out, struct diag *diag)

@@ -136,9 +136,6 @@ unsigned long long setup_digest(const struct setup *setup, struct arena *arena);
  * kinds start at ATTENTION_ANY + 1. */
 const char *const *setup_mode_names(void);
 const char *const *setup_attention_names(void);
-/* Tasks by the word before a colon ("lora" of "lora:16"); "iterate" is a repeated computation that
- * trains nothing. */
-const char *const *setup_task_names(void);
 
 struct problem {
     const struct model *model;

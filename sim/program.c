@@ -207,18 +207,6 @@ static void push_phase(struct program *program, uint32_t round)
     index_receives(program, phase);
 }
 
-bool program_is_even(const struct program *program)
-{
-    for (uint32_t i = 1; i < program->way_count; i++) {
-        const struct program_way *a = &program->ways[0], *b = &program->ways[i];
-        if (a->bandwidth_Bps != b->bandwidth_Bps || a->latency_s != b->latency_s ||
-            a->link != b->link) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool program_is_dense(const struct collective *member, enum collective_kind kind,
                       const struct collective_group *shape)
 {

@@ -72,9 +72,6 @@ void program_build(const struct program_request *request, const struct collectiv
  * last). */
 struct world_flow program_find_flow(const struct program *program, const struct program_step *step,
                                     uint32_t protocol, double bytes);
-/* All messages take ways alike in all terms but their ports: each has the same latency, bandwidth
- * and link kind. */
-bool program_is_even(const struct program *program);
 
 /* Does the member send to more ranks at once than makes sense without being asked for by name?
  * 128. */
