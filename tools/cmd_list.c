@@ -4,6 +4,7 @@
 #include "base/data_folder.h"
 #include "base/table.h"
 #include "exports/exporter.h"
+#include "imports/importer.h"
 #include "plan/collective.h"
 #include "plan/dim.h"
 #include "plan/policy.h"
@@ -53,6 +54,7 @@ FILL_TABLE(schedule)
 FILL_TABLE(collective)
 FILL_TABLE(policy)
 FILL_TABLE(exporter)
+FILL_TABLE(importer)
 
 static void fill_optimizers(struct command *command, struct rows *out)
 {
@@ -191,6 +193,7 @@ static const struct list_kind kinds[] = {
     {"policies", "what else a plan can say", fill_policys},
     {"runtimes", "training frameworks, for --runtime", fill_runtimes},
     {"exporters", "formats that `export --to` writes", fill_exporters},
+    {"importers", "kinds of files that `import` reads", fill_importers},
     {"optimizers", "optimizers, for --optimizer", fill_optimizers},
 };
 
@@ -275,7 +278,9 @@ const struct command_kind command_list = {
     .summary = "names of models, clusters, schedules, ... with one line each",
     .lesson = "Prints what can be named in flags and files. KIND is one of: models, clusters, "
               "accelerators,\n"
-              "dims, schedules, collectives, policies, runtimes, exporters, optimizers.\n\n"
+              "dims, schedules, collectives, policies, runtimes, exporters, "
+              "importers,\n"
+              "optimizers.\n\n"
               "  shardplan list models\n",
     .groups = groups,
     .positional_min = 1,

@@ -1,0 +1,36 @@
+/* Kinds of foreign files that are read: topologies, models, configurations of runtimes.
+ *
+ * What a file says and its reader does not understand is reported, never dropped in silence: as a
+ * warning where it changes nothing that is planned, else as an error. */
+#ifndef SHARDPLAN_IMPORTS_IMPORTER_H
+#define SHARDPLAN_IMPORTS_IMPORTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/json.h"
+
+/* What to read and what its reader is told besides; NULL: not told. */
+struct import_request {
+    const char *path;   /* "-": standard input, where the kind allows it */
+    const char *device; /* kind of the devices that the file does not name */
+    const char *fabric; /* link kind that joins several nodes */
+};
+
+struct importer {
+    const char *name;    /* "nccl-xml" */
+    const char *summary; /* what is read and what it becomes, one line */
+    /* Writes one JSON object, or reports (codes X65x and those of the object's noun) and writes
+     * nothing. Same input, same bytes. */
+    bool (*read)(const struct import_request *request, struct arena *arena,
+                 struct json_writer *out, struct diag *diag);
+};
+
+extern const struct importer *const importer_table[];
+extern const uint32_t importer_table_count;
+const struct importer *importer_find(const char *name); /* NULL: there is none */
+const char *const *importer_names(void);                /* NULL-terminated */
+
+#endif

@@ -1,0 +1,1 @@
+import ini no-such.file
