@@ -46,6 +46,10 @@ struct collective_step {
     bool reduce; /* the receiver adds to what it holds, else replaces */
 };
 
+/* Members are held to what they declare, and to nothing that they do not. Of a member whose ranks
+ * advance together (not `staggered`) and whose paths are all alike, judges add up the rounds: the
+ * longest messages of all rounds must make a chain, each waiting for the one before (a law). */
+
 struct collective {
     const char *name; /* as flags, files and lists spell it */
     const char *summary;
@@ -56,12 +60,24 @@ struct collective {
      * advance together when all paths are alike, and in each round no rank sends or receives more
      * than rank 0 does one way or the other. */
     bool staggered;
+    /* Sends no byte too many: all ranks together the least that the kind takes without (or, through
+     * COLLECTIVE_SWITCH, with) help in the network. */
+    bool minimal;
+    /* No rank sends more than one message in a round, nor receives more than one. What is staggered
+     * must be so. */
+    bool one_port;
     bool (*accepts)(enum collective_kind kind, const struct collective_group *group);
     uint32_t (*chunk_count)(enum collective_kind kind, const struct collective_group *group);
     uint32_t (*round_count)(enum collective_kind kind, const struct collective_group *group);
     /* The index-th send of the rank in that round; false when there are no more. */
     bool (*step)(enum collective_kind kind, const struct collective_group *group, uint32_t round,
                  uint32_t rank, uint32_t index, struct collective_step *out);
+    /* The index-th chunk of what that rank sends in that round by `step`, one of its steps. NULL:
+     * chunks are consecutive from first_chunk; else first_chunk is the member's own. Only a law
+     * asks: judges need to know how many. */
+    uint32_t (*chunk)(enum collective_kind kind, const struct collective_group *group,
+                      uint32_t round, uint32_t rank, const struct collective_step *step,
+                      uint32_t index);
     /* How many rounds from `round` on are alike (same peers relation and bytes for every rank up to
      * renaming of chunks), >= 1; NULL: none. A law holds it against the steps. */
     uint32_t (*alike)(enum collective_kind kind, const struct collective_group *group,

@@ -48,6 +48,7 @@ const struct collective collective_direct = {
               COLLECTIVE_ALL_TO_ALL},
     .kind_count = 4,
     .pipeline_max = 1,
+    .minimal = true,
     .accepts = accepts,
     .chunk_count = chunk_count,
     .round_count = round_count,

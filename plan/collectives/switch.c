@@ -43,6 +43,7 @@ const struct collective collective_switch = {
     .kinds = {COLLECTIVE_ALL_REDUCE, COLLECTIVE_ALL_GATHER},
     .kind_count = 2,
     .pipeline_max = 1,
+    .minimal = true,
     .accepts = accepts,
     .chunk_count = chunk_count,
     .round_count = round_count,

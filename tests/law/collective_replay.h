@@ -139,6 +139,16 @@ static inline void replay_replace(struct replay *replay, uint32_t to, size_t cel
     replay->touched[cell] = REPLACED;
 }
 
+/* The index-th chunk that the step carries. */
+static inline uint32_t replay_chunk(const struct replay *replay, uint32_t from,
+                                    const struct collective_step *step, uint32_t index)
+{
+    return replay->collective->chunk == NULL
+               ? step->first_chunk + index
+               : replay->collective->chunk(replay->kind, &replay->group, replay->round, from, step,
+                                           index);
+}
+
 static inline void replay_receive(struct replay *replay, uint32_t from, uint32_t to,
                                   const struct collective_step *step)
 {
@@ -146,7 +156,7 @@ static inline void replay_receive(struct replay *replay, uint32_t from, uint32_t
     load->receives++;
     load->received_chunks += step->chunk_count;
     for (uint32_t i = 0; i < step->chunk_count; i++) {
-        const uint32_t chunk = step->first_chunk + i;
+        const uint32_t chunk = replay_chunk(replay, from, step, i);
         const uint64_t value = replay->now[(size_t)from * replay->chunks + chunk];
         const size_t cell = (size_t)to * replay->chunks + chunk;
         if (value == 0) {
@@ -158,6 +168,18 @@ static inline void replay_receive(struct replay *replay, uint32_t from, uint32_t
             replay_replace(replay, to, cell, value);
         }
     }
+}
+
+static inline bool replay_is_same(const struct replay *replay, uint32_t a,
+                                  const struct collective_step *a_step, uint32_t b,
+                                  const struct collective_step *b_step)
+{
+    uint32_t i = 0;
+    while (i < a_step->chunk_count &&
+           replay_chunk(replay, a, a_step, i) == replay_chunk(replay, b, b_step, i)) {
+        i++;
+    }
+    return i == a_step->chunk_count;
 }
 
 /* What the switch does: sums the same chunks of all ranks, or hands everybody's to everybody
@@ -172,7 +194,7 @@ static inline void replay_switch(struct replay *replay, uint32_t rank,
             replay->collective->step(replay->kind, &replay->group, replay->round, to, 0, &other);
         if (!sends || other.to != COLLECTIVE_SWITCH || other.reduce != step->reduce ||
             other.chunk_count != step->chunk_count ||
-            (step->reduce && other.first_chunk != step->first_chunk)) {
+            (step->reduce && !replay_is_same(replay, to, &other, rank, step))) {
             replay_blame(replay, to, "does not send the switch what the others do");
         } else if (to != rank) {
             replay_receive(replay, rank, to, step);
@@ -186,12 +208,21 @@ static inline void replay_switch(struct replay *replay, uint32_t rank,
     }
 }
 
+static inline bool replay_is_in_buffer(const struct replay *replay, uint32_t from,
+                                       const struct collective_step *step)
+{
+    bool good = step->chunk_count > 0 && step->chunk_count <= replay->chunks;
+    for (uint32_t i = 0; good && i < step->chunk_count; i++) {
+        good = replay_chunk(replay, from, step, i) < replay->chunks;
+    }
+    return good;
+}
+
 static inline void replay_send(struct replay *replay, uint32_t rank,
                                const struct collective_step *step)
 {
     struct load *load = &replay->round_loads[(size_t)replay->round * replay->group.ranks + rank];
-    if (step->chunk_count == 0 || step->first_chunk >= replay->chunks ||
-        step->chunk_count > replay->chunks - step->first_chunk) {
+    if (!replay_is_in_buffer(replay, rank, step)) {
         replay_blame(replay, rank, "sends chunks that do not exist");
         return;
     }

@@ -170,14 +170,14 @@ START_TEST(test_no_rank_is_busier_than_rank_0_unless_staggered)
 }
 END_TEST
 
-/* Members that promise a port at a time. */
 static void has_single_port(const struct collective *member, enum collective_kind kind,
                             const struct collective_group *group, const char *where,
                             struct arena *arena)
 {
-    const bool many = strcmp(member->name, "direct") == 0 || strcmp(member->name, "switch") == 0;
     const struct replay replay = replay_run(member, kind, group, arena);
-    for (size_t i = 0; i < (size_t)replay.rounds * group->ranks && !many; i++) {
+    ck_assert_msg(member->one_port || !member->staggered, "%s: staggered, yet not of one port",
+                  where);
+    for (size_t i = 0; i < (size_t)replay.rounds * group->ranks && member->one_port; i++) {
         const struct load *load = &replay.round_loads[i];
         ck_assert_msg(load->sends <= 1 && load->receives <= 1,
                       "%s: in round %zu rank %zu sends %u and receives %u messages", where,
@@ -185,7 +185,7 @@ static void has_single_port(const struct collective *member, enum collective_kin
     }
 }
 
-START_TEST(test_one_send_and_one_receive_at_a_time)
+START_TEST(test_one_message_each_way_where_declared)
 {
     hold_on_small(has_single_port);
     hold_on_large(has_single_port);
@@ -218,6 +218,23 @@ START_TEST(test_no_rank_has_children_in_both_trees)
             roots |= halves;
         }
         ck_assert_uint_eq(roots, 3);
+    }
+}
+END_TEST
+
+/* Up one tree and down the other: never more than twice the buffer. */
+START_TEST(test_no_rank_sends_the_buffer_more_than_twice)
+{
+    const struct collective *trees = collective_find("double-tree");
+    for (uint32_t ranks = 2; ranks <= SMALL_MAX; ranks++) {
+        struct arena arena;
+        arena_init(&arena);
+        const struct collective_group group = {.ranks = ranks, .inner = 1, .pipeline = 2};
+        const struct replay replay = replay_run(trees, COLLECTIVE_ALL_REDUCE, &group, &arena);
+        for (uint32_t rank = 0; rank < ranks; rank++) {
+            ck_assert_uint_le(replay.loads[rank].sent_chunks, 2 * (uint64_t)replay.chunks);
+        }
+        arena_release(&arena);
     }
 }
 END_TEST
@@ -256,7 +273,9 @@ static uint64_t sum_longest(const struct replay *replay)
     for (uint32_t round = 0; round < replay->rounds; round++) {
         uint64_t longest = 0;
         for (uint32_t rank = 0; rank < replay->group.ranks; rank++) {
-            if (replay->collective->step(replay->kind, &replay->group, round, rank, 0, &step)) {
+            for (uint32_t i = 0;
+                 replay->collective->step(replay->kind, &replay->group, round, rank, i, &step);
+                 i++) {
                 longest = larger(longest, step.chunk_count);
             }
         }
@@ -300,5 +319,5 @@ END_TEST
 
 TAP_MAIN("collective rounds", test_rounds_are_as_the_textbook_counts, test_no_round_is_empty,
          test_rounds_called_alike_are, test_no_rank_is_busier_than_rank_0_unless_staggered,
-         test_one_send_and_one_receive_at_a_time, test_no_rank_has_children_in_both_trees,
-         test_the_longest_chain_has_every_round)
+         test_one_message_each_way_where_declared, test_no_rank_has_children_in_both_trees,
+         test_no_rank_sends_the_buffer_more_than_twice, test_the_longest_chain_has_every_round)
