@@ -4,7 +4,7 @@
 
 #include "tests/law/judged_plan.h"
 
-#define ROUNDS 1200
+#define ROUNDS 20 /* legal plans per model */
 
 static struct policy_use read_use(const char *text)
 {
@@ -292,43 +292,33 @@ static void expect_no_gain_of(const struct policy *policy, struct plan *plan)
     }
 }
 
-static uint32_t judge_choices(struct random *random)
+static void judge_choices(struct random *random)
 {
     struct group group;
     struct plan plan;
-    uint32_t judged = 0;
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        fill(random, &group, &plan);
-        plan.schedule.schedule = schedule_find("1f1b");
-        plan.schedule.chunks = 1;
-        if (!plan_is_legal(&problem, &plan)) {
-            continue;
-        }
+        fill_plain(random, &group, &plan);
         const struct arena_mark mark = arena_find_mark(&arena);
         for (uint32_t p = 0; p < policy_table_count; p++) {
             if (policy_table[p]->choose != NULL) {
                 expect_no_gain_of(policy_table[p], &plan);
             }
         }
-        judged++;
         costmodel_release(&judge);
         arena_pop(&arena, mark);
         costmodel_init(&judge, &problem, &prices, &arena);
     }
-    return judged;
 }
 
 START_TEST(chosen_policies_never_shorten_a_layer)
 {
     struct random random;
     random_init(&random, 11);
-    uint32_t judged = 0;
     for (uint32_t m = 0; m < MODEL_COUNT; m++) {
         begin_judged(models[m]);
-        judged += judge_choices(&random);
+        judge_choices(&random);
         end_judged();
     }
-    ck_assert_uint_gt(judged, 60);
 }
 END_TEST
 

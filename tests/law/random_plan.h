@@ -60,4 +60,34 @@ static inline void fill(struct random *random, struct group *group, struct plan 
     setup.spare_devices = random_pop_below(random, 2) == 0 ? 0 : 31;
 }
 
+#define DRAW_MAX 2000000
+
+/* May a sample end here? It must hold the `least` that makes it worth something: where a set has
+ * grown, what is wanted becomes rarer, so more is drawn. */
+static inline bool is_enough(uint32_t drawn, uint32_t seen, uint32_t least)
+{
+    ck_assert_msg(drawn < DRAW_MAX, "%u of %u seen in %u draws", seen, least, drawn);
+    return seen >= least;
+}
+
+/* Draws until the plan is legal. */
+static inline void fill_legal(struct random *random, struct group *group, struct plan *plan)
+{
+    uint32_t drawn = 0;
+    do {
+        fill(random, group, plan);
+    } while (!is_enough(drawn++, plan_is_legal(&problem, plan), 1));
+}
+
+/* The same under a schedule that all meshes take. */
+static inline void fill_plain(struct random *random, struct group *group, struct plan *plan)
+{
+    uint32_t drawn = 0;
+    do {
+        fill(random, group, plan);
+        plan->schedule.schedule = schedule_find("1f1b");
+        plan->schedule.chunks = 1;
+    } while (!is_enough(drawn++, plan_is_legal(&problem, plan), 1));
+}
+
 #endif
