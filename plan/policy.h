@@ -116,6 +116,21 @@ struct policy_use {
     struct policy_value values[POLICY_FIELD_MAX];
 };
 
+/* The parts of a work program that a rewrite can change. */
+enum policy_event {
+    POLICY_EVENT_FORWARD,  /* items of a forward */
+    POLICY_EVENT_BACKWARD, /* items of a backward */
+    POLICY_EVENT_GATHER,   /* parameters before the first forward */
+    POLICY_EVENT_SYNC,     /* gradient sums behind the last backward */
+    POLICY_EVENT_UPDATE,   /* the optimizer */
+    POLICY_EVENT_RESIDENT, /* bytes of parameters, gradients, optimizer states */
+    POLICY_EVENT_SAVED,    /* what is kept for the backward, in which layers */
+    POLICY_EVENT_SEND,     /* between stages */
+    POLICY_EVENT_TIED,     /* sums of tied weights */
+    POLICY_EVENT_NORM,     /* agreement on the gradient norm */
+    POLICY_EVENT_COUNT
+};
+
 struct policy {
     const char *name; /* "shard" */
     const char *summary;
@@ -143,6 +158,12 @@ struct policy {
     /* Applies the use to the work program. NULL: this policy can be stated but is never costed
      * yet. */
     void (*rewrite)(const struct policy_use *use, struct work *work);
+    /* 1 << event for each part of the program that `rewrite` may change: laws hold all else to
+     * what it was without the policy. */
+    uint32_t touches;
+    /* Uses, as in a plan file, that say what holds anyway: a law wants the program unchanged. Ends
+     * with NULL; NULL: there are none. */
+    const char *const *identities;
 };
 
 extern const struct policy *const policy_table[];

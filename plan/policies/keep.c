@@ -92,6 +92,13 @@ static bool leaner(uint32_t index)
     return index != 1;
 }
 
+/* All is kept anyway. */
+static const char *const identities[] = {
+    "{\"kind\": \"keep\", \"what\": \"keep\"}",
+    "{\"kind\": \"keep\", \"what\": \"recompute\", \"granularity\": \"none\"}",
+    NULL,
+};
+
 const struct policy policy_keep = {
     .name = "keep",
     .summary = "activations or states kept, recomputed, offloaded, compressed",
@@ -102,4 +109,6 @@ const struct policy policy_keep = {
     .choose = choose,
     .leaner = leaner,
     .rewrite = rewrite,
+    .touches = 1u << POLICY_EVENT_SAVED,
+    .identities = identities,
 };

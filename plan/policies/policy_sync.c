@@ -67,6 +67,13 @@ static void rewrite(const struct policy_use *use, struct work *work)
     }
 }
 
+/* Replicas agree in every step anyway. */
+static const char *const identities[] = {
+    "{\"kind\": \"sync\", \"every\": 1}",
+    "{\"kind\": \"sync\", \"every\": 1, \"stale\": 0, \"extra_state\": \"0 B\"}",
+    NULL,
+};
+
 const struct policy policy_sync = {
     .name = "sync",
     .summary = "how often, how late, among whom replicas agree",
@@ -76,4 +83,7 @@ const struct policy policy_sync = {
     .reconciles = true,
     .refuses = refuses,
     .rewrite = rewrite,
+    .touches = 1u << POLICY_EVENT_SYNC | 1u << POLICY_EVENT_BACKWARD | 1u << POLICY_EVENT_GATHER |
+               1u << POLICY_EVENT_RESIDENT,
+    .identities = identities,
 };

@@ -232,4 +232,7 @@ const struct policy policy_shard = {
     .choose = choose,
     .leaner = leaner,
     .rewrite = rewrite,
+    .touches = 1u << POLICY_EVENT_FORWARD | 1u << POLICY_EVENT_BACKWARD |
+               1u << POLICY_EVENT_GATHER | 1u << POLICY_EVENT_SYNC | 1u << POLICY_EVENT_UPDATE |
+               1u << POLICY_EVENT_RESIDENT,
 };

@@ -1,48 +1,10 @@
-/* What holds for every policy: what a search chooses is legal, costed, lowered; stating nothing
- * changes nothing. */
+/* What holds for every policy: what a search chooses is legal, costed, lowered. */
 #include <string.h>
 
 #include "plan/work.h"
 #include "tests/law/random_plan.h"
 
 #define ROUNDS 25 /* legal plans per model */
-
-static void push_items(struct text *text, const struct work_items *items)
-{
-    for (uint32_t i = 0; i < items->count; i++) {
-        const struct work_item *item = &items->items[i];
-        if (item->is_message) {
-            const struct work_message *message = &item->message;
-            text_push(text, " %d:%u:%a:%u:%d:%d:%u:%u:%u", (int)message->kind, message->group,
-                      message->bytes, message->dim, (int)message->cause, (int)message->overlap,
-                      message->pieces, message->period, message->distance);
-        } else {
-            const struct work_compute *compute = &item->compute;
-            text_push(text, " %s:%d:%d:%a:%a", compute->name, (int)compute->pass,
-                      compute->recompute, compute->flops, compute->bytes);
-        }
-    }
-    text_push(text, ";");
-}
-
-/* All that a judge reads of the blocks. */
-static const char *dump_blocks(const struct work *work)
-{
-    struct text text;
-    text_init(&text, &arena);
-    for (uint32_t b = 0; b < work->block_count; b++) {
-        const struct work_block *block = &work->blocks[b];
-        text_push(&text, "%u:%d", block->part, (int)block->keep);
-        push_items(&text, &block->forward);
-        push_items(&text, &block->backward);
-        push_items(&text, &block->gather);
-        push_items(&text, &block->sync);
-        push_items(&text, &block->update);
-        text_push(&text, "%a:%a:%a:%a:%a\n", block->parameters_bytes, block->gradients_bytes,
-                  block->optimizer_bytes, block->saved_bytes, block->working_bytes);
-    }
-    return text.bytes;
-}
 
 static struct work *lower(const struct plan *plan)
 {
@@ -129,45 +91,6 @@ START_TEST(choices_are_costed_and_lowered)
 }
 END_TEST
 
-/* --- identities ------------------------------------------------------------------------------- */
-
-/* Uses that say what holds anyway. */
-static const char *const identities[] = {
-    "{\"kind\": \"keep\", \"what\": \"keep\"}",
-    "{\"kind\": \"keep\", \"what\": \"recompute\", \"granularity\": \"none\"}",
-    "{\"kind\": \"sync\", \"every\": 1}",
-    "{\"kind\": \"sync\", \"every\": 1, \"stale\": 0, \"extra_state\": \"0 B\"}",
-};
-
-START_TEST(stating_what_holds_changes_nothing)
-{
-    uint32_t compared = 0;
-    for (size_t m = 0; m < MODEL_COUNT; m++) {
-        struct random random;
-        random_init(&random, 31 + m);
-        begin(models[m]);
-        for (uint32_t round = 0; round < ROUNDS; round++) {
-            const struct arena_mark mark = arena_find_mark(&arena);
-            struct group group;
-            struct plan plan;
-            fill_legal(&random, &group, &plan);
-            const char *plain = dump_blocks(lower(&plan));
-            for (size_t i = 0; i < sizeof identities / sizeof identities[0]; i++) {
-                struct policy_use use = read_use(identities[i]);
-                plan.policies = &use;
-                plan.policy_count = 1;
-                ck_assert_msg(strcmp(dump_blocks(lower(&plan)), plain) == 0, "%s changes the work",
-                              identities[i]);
-                compared++;
-            }
-            arena_pop(&arena, mark);
-        }
-        arena_release(&arena);
-    }
-    ck_assert_uint_gt(compared, 50);
-}
-END_TEST
-
 /* --- conservation ----------------------------------------------------------------------------- */
 
 /* Sharding spreads states, it loses none: shares times sharers are what one rank held before,
@@ -251,5 +174,5 @@ START_TEST(sharding_over_part_of_the_copies_is_refused)
 }
 END_TEST
 
-TAP_MAIN("policies", choices_are_costed_and_lowered, stating_what_holds_changes_nothing,
-         sharding_loses_nothing, sharding_over_part_of_the_copies_is_refused)
+TAP_MAIN("policies", choices_are_costed_and_lowered, sharding_loses_nothing,
+         sharding_over_part_of_the_copies_is_refused)
