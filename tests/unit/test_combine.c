@@ -302,26 +302,23 @@ START_TEST(every_stage_accounts_for_the_step)
 {
     struct random random;
     random_init(&random, 17);
-    uint32_t judged = 0, staged = 0;
     for (uint32_t m = 0; m < MODEL_COUNT; m++) {
         begin_judged(models[m]);
-        for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t staged = 0;
+        for (uint32_t i = 0; i < 25 || !is_enough(i, staged, 8); i++) {
             struct group group;
             struct plan plan;
-            struct policy_use uses[16];
-            fill(&random, &group, &plan);
+            struct policy_use *uses = ARENA_PUSH(&arena, struct policy_use, policy_table_count);
+            fill_legal(&random, &group, &plan);
             plan.policies = uses;
             plan.policy_count = add_chosen(&random, &plan, uses);
             if (plan_is_legal(&problem, &plan)) {
                 expect_accounts(judge_plan(&plan));
-                judged++;
                 staged += plan_count_stages(&plan) > 1 ? 1 : 0;
             }
         }
         end_judged();
     }
-    ck_assert_uint_gt(judged, 100);
-    ck_assert_uint_gt(staged, 30);
 }
 END_TEST
 
