@@ -8,7 +8,16 @@
 #include "topologies/member.h"
 
 #define FORMAT "shardplan/accelerator/1"
-#define MEMORY_BYTES_MAX 0x1p53 /* whole numbers up to here are exact in a double */
+/* Sanity, against slips of a unit: some fifty times beyond the extremes of what is built, which
+ * are wafers (44 GB at 21 PB/s, 23 kW), processors with 1.6 TB, and devices of 35 PFLOP/s in
+ * fp4. FLOP per byte of memory traffic span 0.4 (a wafer's fp32) to 1900 (fp4). */
+#define MEMORY_BYTES_MAX 1e14
+#define MEMORY_BPS_MAX 1e18
+#define PEAK_MAX 2e18
+#define INTENSITY_MAX 1e5
+#define LAUNCH_S_MAX 0.01
+#define CLOCK_HZ_MAX 1e11
+#define TDP_W_MAX 1e6
 #define K_OVERHEAD_MAX 65536.0
 #define HEAD_DIM_MAX 65536u
 #define YEAR_MAX 9999u
@@ -75,15 +84,25 @@ static bool expect(bool good, const struct accelerator *accelerator, struct diag
 static bool check_peaks(const struct accelerator *accelerator, struct diag_place place,
                         struct diag *diag)
 {
-    bool any = false;
+    double most = 0;
     bool good = true;
     for (uint32_t i = 0; i < DTYPE_COUNT; i++) {
-        any = any || accelerator->peak_flops_per_s[i] > 0;
-        good = good && is_not_negative(accelerator->peak_flops_per_s[i]);
+        const double peak = accelerator->peak_flops_per_s[i];
+        most = peak > most ? peak : most;
+        good = good && is_not_negative(peak);
     }
-    return expect(good && any, accelerator, place,
-                  "its peak must be over 0 FLOP/s for at least one of fp32, tf32, bf16, fp16, fp8 "
-                  "and fp4",
+    if (!good || !(most > 0)) {
+        return expect(false, accelerator, place,
+                      "its peak must be over 0 FLOP/s for at least one of fp32, tf32, bf16, fp16, "
+                      "fp8 and fp4",
+                      diag);
+    }
+    return expect(most <= PEAK_MAX, accelerator, place,
+                  "a peak of over 2 EFLOP/s is more than any device has: is the unit right?",
+                  diag) &&
+           expect(!(accelerator->memory_Bps > 0) || most <= INTENSITY_MAX * accelerator->memory_Bps,
+                  accelerator, place,
+                  "its peak is over 100000 FLOP per byte of memory bandwidth: is a unit wrong?",
                   diag);
 }
 
@@ -99,6 +118,9 @@ static bool check_kernels(const struct accelerator *accelerator, struct diag_pla
     good = expect(is_not_negative(accelerator->gemm_k_overhead) &&
                       is_not_negative(accelerator->launch_s),
                   accelerator, place, "K overhead and launch time must not be negative", diag) &&
+           good;
+    good = expect(!(accelerator->launch_s > LAUNCH_S_MAX), accelerator, place,
+                  "a launch takes more than 10 ms: kernels start within microseconds", diag) &&
            good;
     bool points = accelerator->attention_point_count <= ATTENTION_POINT_MAX;
     for (uint32_t i = 0; points && i < accelerator->attention_point_count; i++) {
@@ -117,11 +139,20 @@ static bool check_kernels(const struct accelerator *accelerator, struct diag_pla
 static bool check_at(const struct accelerator *accelerator, struct diag_place place,
                      struct diag *diag)
 {
-    bool good = expect(accelerator->memory_bytes > 0, accelerator, place,
-                       "memory is 0 bytes: write what it holds, such as \"80 GiB\"", diag);
-    good = expect(is_positive(accelerator->memory_Bps), accelerator, place,
-                  "memory bandwidth must be over 0 B/s, such as \"3350 GB/s\"", diag) &&
-           good;
+    bool good = expect(
+        accelerator->memory_bytes > 0 && (double)accelerator->memory_bytes <= MEMORY_BYTES_MAX,
+        accelerator, place, "memory must be over 0 and at most 100 TB, such as \"80 GiB\"", diag);
+    good =
+        expect(is_positive(accelerator->memory_Bps) && accelerator->memory_Bps <= MEMORY_BPS_MAX,
+               accelerator, place,
+               "memory bandwidth must be over 0 B/s and at most 1000 PB/s, such as \"3350 GB/s\"",
+               diag) &&
+        good;
+    good =
+        expect(!(accelerator->boost_clock_hz > CLOCK_HZ_MAX) && !(accelerator->tdp_w > TDP_W_MAX),
+               accelerator, place, "a clock over 100 GHz, or over 1 MW, is not of one device",
+               diag) &&
+        good;
     good =
         expect(is_not_negative(accelerator->boost_clock_hz) && is_not_negative(accelerator->tdp_w),
                accelerator, place, "clock and power must not be negative", diag) &&
@@ -141,12 +172,8 @@ static bool read_memory(struct json_value object, struct accelerator *out, struc
 {
     double bytes;
     bool good = json_read_quantity(object, "memory", UNIT_BYTES, &bytes, diag);
-    if (good && !(bytes <= MEMORY_BYTES_MAX)) {
-        good = diag_push(diag, DIAG_T304, json_place(json_find(object, "memory")), NULL,
-                         "accelerator '%s': a memory of %.3g bytes is more than any device has",
-                         out->name, bytes);
-    }
-    out->memory_bytes = good ? (uint64_t)bytes : 0;
+    /* beyond what is checked a double need not fit an integer */
+    out->memory_bytes = !good ? 0 : bytes <= 2.0 * MEMORY_BYTES_MAX ? (uint64_t)bytes : UINT64_MAX;
     good = json_read_quantity(object, "memory_bandwidth", UNIT_BYTES_PER_SECOND, &out->memory_Bps,
                               diag) &&
            good;
@@ -316,6 +343,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
                                        "tdp",
                                        "source",
                                        "notes",
+                                       "odd_width",
                                        NULL};
     struct accelerator read = {.name = ""};
     if (!member_check_format(object, FORMAT, diag) ||

@@ -142,19 +142,10 @@ START_TEST(peak_is_clock_times_units_times_width)
 }
 END_TEST
 
-/* Hardware is as wide as a power of two, so a slip in peak, clock or units shows. Otherwise
- * rated: */
-static const char *const odd_widths[] = {
-    "A10G",             /* capped below the A10 of the same chip */
-    "B200-SXM",         /* rated below clock x width */
-    "Gaudi2",           /* rated at a clock below boost */
-    "H20",              /* cut for export */
-    "WSC-WATOS-C3-die", /* a rate from a paper, other than its cores give */
-};
-
-static void has_power_of_two_width(const struct accelerator *accelerator, struct json_value unused)
+/* Hardware is as wide as a power of two, so a slip in peak, clock or units shows. Where a device is
+ * rated otherwise its file says why: "odd_width". */
+static void has_power_of_two_width(const struct accelerator *accelerator, struct json_value object)
 {
-    (void)unused;
     if (accelerator->compute_units == 0 || !(accelerator->boost_clock_hz > 0)) {
         return;
     }
@@ -163,10 +154,8 @@ static void has_power_of_two_width(const struct accelerator *accelerator, struct
     while (width > 1.4) {
         width /= 2;
     }
-    bool odd = false;
-    for (uint32_t i = 0; i < sizeof odd_widths / sizeof odd_widths[0]; i++) {
-        odd = odd || strcmp(odd_widths[i], accelerator->name) == 0;
-    }
+    const char *why = "";
+    const bool odd = json_value_string(json_find(object, "odd_width"), &why) && why[0] != '\0';
     const bool even = width > 0.98 && width < 1.02;
     ck_assert_msg(even != odd, "%s: %g multiply-adds per clock and unit", accelerator->name,
                   multiply_adds_of(accelerator));

@@ -126,8 +126,8 @@ START_TEST(all_fields_of_all_members_round_trip)
 }
 END_TEST
 
-/* docs/schemas/plan.schema.json has the same keys for each kind that it describes, so that an editor
- * knows them; and lets every other kind pass. */
+/* docs/schemas/plan.schema.json has the same keys for each kind that it describes, so that an
+ * editor knows them; and lets every other kind pass. */
 static void expect_properties(struct json_value definition, const struct policy *policy)
 {
     struct json_value properties = json_find(definition, "properties");
