@@ -32,6 +32,7 @@ static const char *const keys[] = {
     "allocator_frac",
     "context",
     "communicator",
+    "frameworks",
     NULL,
 };
 
@@ -77,6 +78,7 @@ static bool read_lists(struct json_value object, struct arena *arena, struct run
     bool good = runtime_read_names(object, "schedules", arena, out->schedules, diag);
     good = runtime_read_names(object, "dims", arena, out->dims, diag) && good;
     good = runtime_read_names(object, "variants", arena, out->variants, diag) && good;
+    good = runtime_read_names(object, "frameworks", arena, out->frameworks, diag) && good;
     good = runtime_read_ranks(object, arena, out, diag) && good;
     return read_levels(object, &out->zero_levels, diag) && good;
 }

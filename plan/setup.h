@@ -57,6 +57,8 @@ struct runtime {
     double allocator_frac;          /* share of memory lost to fragmentation */
     uint64_t context_bytes;         /* CUDA context, library workspaces */
     uint64_t communicator_bytes;    /* buffers per communicator group that a device belongs to */
+    const char *frameworks[RUNTIME_LIST_MAX];   /* words by which tables of measured runs call it;
+                                                 * "A & B": both words; NULL-terminated */
     const char *source;
 };
 

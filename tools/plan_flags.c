@@ -243,7 +243,7 @@ static bool read_layers(const char *text, uint64_t *out)
     return *out > 0;
 }
 
-static struct policy_use recompute_use(const char *granularity)
+struct policy_use plan_flags_recompute(const char *granularity)
 {
     struct policy_use use;
     memset(&use, 0, sizeof use);
@@ -272,7 +272,7 @@ static bool read_recompute(struct command *command, struct policy_use *out, uint
             command->diag, DIAG_C704, nowhere, NULL,
             "--recompute is '%s': it must be none, selective, full, or full:N with N layers", word);
     }
-    *out = recompute_use(full ? "full" : "selective");
+    *out = plan_flags_recompute(full ? "full" : "selective");
     if (counted) {
         *value_of(out, "layers") = (struct policy_value){.present = true, .count = layers};
     }
@@ -375,7 +375,7 @@ void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena)
         for (uint32_t i = 0; i < pins->use_count; i++) {
             uses[i] = pins->uses[i];
         }
-        uses[pins->use_count] = recompute_use("full");
+        uses[pins->use_count] = plan_flags_recompute("full");
         pins->uses = uses;
         pins->use_count++;
         pins->policy_pinned[keep] = true;

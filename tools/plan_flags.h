@@ -26,6 +26,12 @@ bool plan_flags_read_pins(struct command *command, struct planner_pins *out);
 void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena);
 /* A whole plan without layers; not checked yet. */
 bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out);
+/* The same from pins: what they leave open has the defaults of the flags, ranks the runtime's usual
+ * order. */
+void plan_flags_build(const struct problem *problem, const struct planner_pins *pins,
+                      struct arena *arena, struct plan *out);
+/* Recomputation of "selective" parts or of "full" layers. */
+struct policy_use plan_flags_recompute(const char *granularity);
 
 /* What a plan says in terms of these flags. */
 struct plan_words {

@@ -125,6 +125,30 @@ static void fill_uses(const struct problem *problem, const struct planner_pins *
     out->policy_count = count;
 }
 
+static void build(const struct problem *problem, const struct planner_pins *given,
+                  const uint32_t *order, struct arena *arena, struct plan *out)
+{
+    struct planner_pins pins = *given;
+    memset(out, 0, sizeof *out);
+    out->groups = ARENA_PUSH(arena, struct group, 1);
+    out->group_count = 1;
+    settle_degrees(problem, pins.degrees);
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
+    }
+    fill_group(&pins, order, out->groups);
+    fill_schedule(&pins, &out->schedule);
+    fill_uses(problem, &pins, arena, out);
+}
+
+void plan_flags_build(const struct problem *problem, const struct planner_pins *pins,
+                      struct arena *arena, struct plan *out)
+{
+    uint32_t order[DIM_MAX];
+    sort_by_place(problem->setup->runtime, order);
+    build(problem, pins, order, arena, out);
+}
+
 bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out)
 {
     struct planner_pins pins;
@@ -133,15 +157,6 @@ bool plan_flags_read(struct command *command, const struct problem *problem, str
         !read_order(command, problem->setup->runtime, order)) {
         return false;
     }
-    memset(out, 0, sizeof *out);
-    out->groups = ARENA_PUSH(command->arena, struct group, 1);
-    out->group_count = 1;
-    settle_degrees(problem, pins.degrees);
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
-    }
-    fill_group(&pins, order, out->groups);
-    fill_schedule(&pins, &out->schedule);
-    fill_uses(problem, &pins, command->arena, out);
+    build(problem, &pins, order, command->arena, out);
     return true;
 }

@@ -1,0 +1,1 @@
+validate ../golden/validate-toy/runs.csv --baseline @

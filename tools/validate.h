@@ -1,0 +1,89 @@
+/* Predictions beside measurements: rows judged, errors summed up, tables and files made of them. */
+#ifndef SHARDPLAN_TOOLS_VALIDATE_H
+#define SHARDPLAN_TOOLS_VALIDATE_H
+
+#include "tools/command.h"
+#include "tools/measured.h"
+
+/* One row with what was predicted for it. */
+struct validated {
+    struct measured row;
+    const char *table;          /* the file's name without folder and ending: its source */
+    const char *skipped;        /* reason, NULL: compared */
+    const char *runtime;        /* name of the runtime file */
+    double predicted_s, error_frac;         /* predicted over measured, less one */
+    double memory_predicted_bytes;          /* of the kind that the row prints; 0: not measured */
+    bool fits;
+    struct stage_estimate slowest;          /* account of the slowest stage */
+};
+
+struct validation {
+    struct validated *rows;
+    uint32_t count, capacity;
+};
+
+/* Everything read once and used by many rows: runtimes, models, clusters, judges. */
+struct validate_bench;
+/* NULL when a runtime file is at fault. */
+struct validate_bench *validate_bench_init(struct command *command);
+/* Predicts one row, or says why it cannot be. */
+void validate_judge(struct validate_bench *bench, struct validated *row);
+
+/* --- errors summed up ------------------------------------------------------------------------- */
+
+struct error_summary {
+    uint32_t n;
+    double median_abs_frac, mean_abs_frac, p90_abs_frac, bias_frac;
+};
+
+/* By what rows are grouped. */
+struct validate_key {
+    const char *name;                       /* "accelerator" */
+    const char *(*value)(const struct validated *row);
+};
+extern const struct validate_key validate_keys[];   /* ends with a NULL name */
+
+struct validate_group {
+    const struct validate_key *key;         /* NULL: all rows */
+    const char *value;
+    struct error_summary time, memory;
+};
+
+/* All compared rows first, then the groups of every key by falling number of rows. */
+struct validate_group *validate_groups(const struct validation *all, struct arena *arena,
+                                       uint32_t *count);
+bool validate_is_member(const struct validate_group *group, const struct validated *row);
+
+/* How well plans of one (model, devices, batch, sequence) are told apart: of pairs whose measured
+ * times differ by more than `apart_frac` the share ordered right; what the plan ranked first costs
+ * over the best. */
+struct ranking {
+    uint32_t sets, pairs, right;
+    double mean_regret_frac, median_regret_frac, p95_regret_frac;
+};
+void validate_rank(const struct validation *all, const struct validate_group *group,
+                   double apart_frac, struct arena *arena, struct ranking *out);
+
+/* --- what becomes of it ------------------------------------------------------------------------ */
+
+void validate_dump_people(struct command *command, const struct validation *all);
+void validate_dump_json(struct command *command, const struct validation *all);
+/* A gnuplot script with its data inside. */
+void validate_dump_gnuplot(const struct validation *all, struct text *out);
+
+/* A limit that was broken. */
+struct validate_failure {
+    const char *name, *message;
+};
+struct validate_verdict {
+    struct validate_failure *failures;
+    uint32_t count, checks;
+    const char *const *names;   /* of all checks made */
+};
+/* Thresholds of the flags and comparison with earlier predictions; false on a fault of an input. */
+bool validate_check(struct command *command, const struct validation *all,
+                    struct validate_verdict *out);
+void validate_dump_junit(const struct validation *all, const struct validate_verdict *verdict,
+                         struct text *out);
+
+#endif

@@ -1,0 +1,239 @@
+/* Rows predicted: what many rows share is read once. */
+#include "tools/validate.h"
+
+#include <string.h>
+
+#include "base/data_folder.h"
+#include "costmodel/costmodel.h"
+#include "tools/plan_flags.h"
+
+#define BUCKETS 256u
+
+/* A cluster with its prices under one runtime, and the judge that remembers them. */
+struct joined {
+    const char *cluster_text, *runtime;
+    const char *fault; /* why it cannot be read, NULL: it can */
+    struct cluster cluster;
+    struct prices prices;
+    struct costmodel judge;
+    struct joined *next;
+};
+
+struct built_model {
+    const char *text;
+    const char *fault;
+    struct model model;
+    struct built_model *next;
+};
+
+struct validate_bench {
+    struct arena *arena;
+    struct arena scratch; /* of one row */
+    struct runtime *runtimes;
+    uint32_t runtime_count;
+    struct joined *joined[BUCKETS];
+    struct built_model *models[BUCKETS];
+};
+
+struct validate_bench *validate_bench_init(struct command *command)
+{
+    struct arena *arena = command->arena;
+    struct validate_bench *bench = ARENA_PUSH(arena, struct validate_bench, 1);
+    const char *const *names = data_folder_each("prices/runtimes", ".json", arena);
+    uint32_t count = 0;
+    while (names[count] != NULL) {
+        count++;
+    }
+    bench->arena = arena;
+    bench->runtimes = ARENA_PUSH(arena, struct runtime, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!runtime_read(names[i], (struct diag_place){0}, arena, &bench->runtimes[i],
+                          command->diag)) {
+            return NULL;
+        }
+    }
+    bench->runtime_count = count;
+    return bench;
+}
+
+static uint32_t bucket_of(const char *text)
+{
+    return (uint32_t)(text_digest(TEXT_DIGEST_SEED, text, strlen(text)) % BUCKETS);
+}
+
+/* The first fault's message; the row is skipped for it. */
+static const char *first_fault(const struct diag *diag, struct arena *arena)
+{
+    return diag->kept == 0 ? "refused without a word"
+                           : text_build(arena, "%s [%s]", diag->entries[0].message,
+                                        diag_code_name(diag->entries[0].code));
+}
+
+static struct built_model *find_model(struct validate_bench *bench, const char *text)
+{
+    struct built_model **bucket = &bench->models[bucket_of(text)];
+    for (struct built_model *have = *bucket; have != NULL; have = have->next) {
+        if (strcmp(have->text, text) == 0) {
+            return have;
+        }
+    }
+    struct built_model *model = ARENA_PUSH(bench->arena, struct built_model, 1);
+    struct json *document;
+    struct diag diag;
+    diag_init(&diag, bench->arena);
+    model->text = text_build(bench->arena, "%s", text);
+    model->next = *bucket;
+    *bucket = model;
+    if (!json_open_text("row", text, strlen(text), false, bench->arena, &document, &diag)) {
+        BUG("the text of a row's model is no JSON: %s", text);
+    }
+    if (!model_read_json(json_root(document), "row", bench->arena, &model->model, &diag)) {
+        model->fault = first_fault(&diag, bench->arena);
+    }
+    json_close(document);
+    return model;
+}
+
+static const struct runtime *runtime_named(const struct validate_bench *bench, const char *name)
+{
+    for (uint32_t i = 0; i < bench->runtime_count; i++) {
+        if (strcmp(bench->runtimes[i].name, name) == 0) {
+            return &bench->runtimes[i];
+        }
+    }
+    BUG("no runtime is called '%s'", name);
+}
+
+static void read_cluster(struct validate_bench *bench, const struct runtime *runtime,
+                         struct joined *out)
+{
+    struct json *document;
+    struct diag diag;
+    const char *text = out->cluster_text;
+    diag_init(&diag, bench->arena);
+    if (!json_open_text("row", text, strlen(text), false, bench->arena, &document, &diag)) {
+        BUG("the text of a row's cluster is no JSON: %s", text);
+    }
+    if (!cluster_read_json(json_root(document), "row", bench->arena, &out->cluster, &diag) ||
+        !prices_read(&out->cluster, runtime, bench->arena, &out->prices, &diag)) {
+        out->fault = first_fault(&diag, bench->arena);
+    }
+    json_close(document);
+}
+
+static struct joined *find_joined(struct validate_bench *bench, const char *text,
+                                  const char *runtime)
+{
+    struct joined **bucket = &bench->joined[bucket_of(text)];
+    for (struct joined *have = *bucket; have != NULL; have = have->next) {
+        if (strcmp(have->cluster_text, text) == 0 && strcmp(have->runtime, runtime) == 0) {
+            return have;
+        }
+    }
+    struct joined *joined = ARENA_PUSH(bench->arena, struct joined, 1);
+    joined->cluster_text = text_build(bench->arena, "%s", text);
+    joined->runtime = runtime;
+    joined->next = *bucket;
+    *bucket = joined;
+    read_cluster(bench, runtime_named(bench, runtime), joined);
+    if (joined->fault == NULL) {
+        costmodel_init(&joined->judge, NULL, &joined->prices, bench->arena);
+    }
+    return joined;
+}
+
+/* --- one row --------------------------------------------------------------------------------- */
+
+/* What the framework's allocator had handed out at most: without what the driver and the libraries
+ * hold and without what fragmentation loses. */
+static double allocated_bytes(const struct stage_estimate *stage, double allocator_frac)
+{
+    const double *bytes = stage->memory_bytes;
+    const double churn = bytes[MEMORY_ACTIVATIONS] + bytes[MEMORY_LOGITS];
+    const double buffers =
+        (bytes[MEMORY_BUFFERS] - allocator_frac * churn) / (1.0 + allocator_frac);
+    return bytes[MEMORY_PARAMETERS] + bytes[MEMORY_GRADIENTS] + bytes[MEMORY_OPTIMIZER] + churn +
+           buffers;
+}
+
+static double fullest_bytes(const struct measured *row, const struct estimate *estimate,
+                            double allocator_frac)
+{
+    double most = 0.0;
+    for (uint32_t i = 0; i < estimate->stage_count; i++) {
+        const struct stage_estimate *stage = &estimate->stages[i];
+        const double bytes = measured_memory_kind(row) == MEASURED_ALLOCATED
+                                 ? allocated_bytes(stage, allocator_frac)
+                                 : stage->peak_bytes;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static void judge_plan(struct validate_bench *bench, struct joined *joined,
+                       const struct problem *problem, struct plan *plan, struct validated *out)
+{
+    struct estimator estimator;
+    struct estimate estimate;
+    joined->judge.problem = problem;
+    costmodel_estimator(&joined->judge, &estimator);
+    planner_complete(problem, &estimator, plan, &bench->scratch, &estimate);
+    estimator.forget_streams(estimator.state);
+    out->predicted_s = estimate.step_s;
+    out->error_frac = estimate.step_s / out->row.step_s - 1.0;
+    out->slowest = estimate.stages[estimate.slowest_stage];
+    out->fits = estimate.fits;
+    out->memory_predicted_bytes =
+        out->row.memory_bytes > 0.0
+            ? fullest_bytes(&out->row, &estimate, problem->setup->runtime->allocator_frac)
+            : 0.0;
+    joined->judge.problem = NULL;
+}
+
+/* The row as a problem with a legal, costable plan; a reason otherwise. */
+static const char *judge_row(struct validate_bench *bench, struct validated *out)
+{
+    struct arena *scratch = &bench->scratch;
+    const char *reason = NULL;
+    const char *model_text = measured_model_text(&out->row, scratch, &reason);
+    const char *cluster_text =
+        model_text == NULL ? NULL : measured_cluster_text(&out->row, scratch, &reason);
+    out->runtime = cluster_text == NULL
+                       ? NULL
+                       : measured_runtime_name(&out->row, bench->runtimes, bench->runtime_count,
+                                               scratch, &reason);
+    if (out->runtime == NULL) {
+        return reason;
+    }
+    const struct built_model *model = find_model(bench, model_text);
+    struct joined *joined = find_joined(bench, cluster_text, out->runtime);
+    if (model->fault != NULL || joined->fault != NULL) {
+        return model->fault != NULL ? model->fault : joined->fault;
+    }
+    struct runtime runtime = *runtime_named(bench, out->runtime);
+    struct setup setup;
+    struct planner_pins pins;
+    struct plan plan;
+    struct diag diag;
+    measured_runtime_switch(&out->row, &runtime);
+    const struct problem problem = {&model->model, &joined->cluster, &setup};
+    if (!measured_setup(&out->row, &runtime, &setup, scratch, &reason) ||
+        !measured_pins(&out->row, &problem, scratch, &pins, &reason)) {
+        return reason;
+    }
+    diag_init(&diag, scratch);
+    plan_flags_build(&problem, &pins, scratch, &plan);
+    if (!plan_check(&problem, &plan, &diag) || !plan_check_costed(&problem, &plan, &diag)) {
+        return first_fault(&diag, scratch);
+    }
+    judge_plan(bench, joined, &problem, &plan, out);
+    return NULL;
+}
+
+void validate_judge(struct validate_bench *bench, struct validated *row)
+{
+    arena_init(&bench->scratch);
+    const char *reason = judge_row(bench, row);
+    row->skipped = reason == NULL ? NULL : text_build(bench->arena, "%s", reason);
+    arena_release(&bench->scratch);
+}
