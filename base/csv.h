@@ -21,8 +21,8 @@ struct csv {
     const uint32_t *lines;    /* per row: the line it starts on, 1-based */
 };
 
-/* Cells in quotes may hold commas, line breaks and doubled quotes; blanks belong to a cell. Lines end
- * in LF or CRLF, a byte order mark is left out, as are empty lines. A record of another width, a
+/* Cells in quotes may hold commas, line breaks and doubled quotes; blanks belong to a cell. Lines
+ * end in LF or CRLF, a byte order mark is left out, as are empty lines. A record of another width, a
  * column named twice, text behind a closing quote, a quote left open or a NUL byte is reported. */
 bool csv_read(const char *name, const char *bytes, size_t length, struct arena *arena,
               struct csv *out, struct diag *diag);

@@ -31,7 +31,7 @@ static const struct generation generations[] = {
     {"H200", "NVLink4"}, {"B200", "NVLink5"}, {"B300", "NVLink5"},
 };
 
-/* Devices in one NVLink domain of a rack; runs on several racks take 64 of its 72, a power of two. */
+/* Devices in one NVLink domain of a rack; runs on several racks take 64 of the 72 in each. */
 #define RACK_DEVICES 72u
 #define RACK_USED 64u
 
@@ -63,8 +63,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "8x400Gb/s", "4x Omni-Path 100Gb/s": the text's first number counts what stands behind its 'x', but
- * not what follows in brackets. */
+/* "8x400Gb/s", "4x Omni-Path 100Gb/s": the text's first number counts what stands behind its 'x',
+ * but not what follows in brackets. */
 static double times_of(const char *text, const char *at)
 {
     const size_t digits = strspn(text, "0123456789");

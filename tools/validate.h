@@ -64,7 +64,7 @@ struct ranking {
 void validate_rank(const struct validation *all, const struct validate_group *group,
                    double apart_frac, struct arena *arena, struct ranking *out);
 
-/* --- what becomes of it ------------------------------------------------------------------------ */
+/* --- what becomes of it ---------------------------------------------------------------------- */
 
 void validate_dump_people(struct command *command, const struct validation *all);
 void validate_dump_json(struct command *command, const struct validation *all);

@@ -47,7 +47,7 @@ static bool check_limit(struct command *command, struct checks *checks, const ch
     return true;
 }
 
-/* --- earlier predictions ------------------------------------------------------------------------ */
+/* --- earlier predictions --------------------------------------------------------------------- */
 
 struct earlier {
     const char *id;
