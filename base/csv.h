@@ -22,7 +22,7 @@ struct csv {
 };
 
 /* Cells in quotes may hold commas, line breaks and doubled quotes; blanks belong to a cell. Lines
- * end in LF or CRLF, a byte order mark is left out, as are empty lines. A record of another width, a
+ * end in LF or CRLF; a byte order mark and empty lines are left out. A record of another width, a
  * column named twice, text behind a closing quote, a quote left open or a NUL byte is reported. */
 bool csv_read(const char *name, const char *bytes, size_t length, struct arena *arena,
               struct csv *out, struct diag *diag);
