@@ -45,7 +45,7 @@ double replay_slot_time(const struct replay_times *times, enum slot_kind kind, u
 
 bool replay_crosses(const struct replay_plan *plan, uint32_t chunk)
 {
-    return chunk + 1 < plan->chunk_count &&
+    return (chunk + 1) % plan->chain_length != 0 &&
            plan->chunk_stage[chunk] != plan->chunk_stage[chunk + 1];
 }
 
@@ -71,6 +71,31 @@ static double send_before(const struct replay_plan *plan, const struct replay_ti
     return receives ? send_after(plan, times, kind, chunk + 1) : 0;
 }
 
+static double pair_frac(const struct replay_times *times)
+{
+    return times->pair_frac == 0 ? 1 : times->pair_frac;
+}
+
+/* The arrivals of a pair's slots are waited for in steps of their own, so the slots have none. */
+static void price_pairs(const struct replay_plan *plan, const struct replay_times *times,
+                        struct replay_cost *costs)
+{
+    for (uint32_t chunk = 0; chunk < plan->chunk_count; chunk++) {
+        for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
+            struct replay_cost *cost = &costs[(COST_PAIRED + kind) * plan->chunk_count + chunk];
+            *cost = (struct replay_cost){0};
+            if (plan->pair_counts[kind][chunk] > 0) {
+                cost->duration_s = pair_frac(times) * replay_slot_time(times, kind, chunk) +
+                                   (times->send_blocks ? send_after(plan, times, kind, chunk) : 0);
+            }
+        }
+        costs[COST_AWAIT_FORWARD * plan->chunk_count + chunk] = (struct replay_cost){
+            .delay_s = times->send_blocks ? 0 : send_before(plan, times, SLOT_FORWARD, chunk)};
+        costs[COST_AWAIT_BACKWARD * plan->chunk_count + chunk] = (struct replay_cost){
+            .delay_s = times->send_blocks ? 0 : send_before(plan, times, SLOT_BACKWARD, chunk)};
+    }
+}
+
 /* A blocking sender holds its stage for the transfer: it ends later, and arrives as it ends. */
 static void price_steps(const struct replay_plan *plan, const struct replay_times *times,
                         struct replay_cost *costs)
@@ -86,6 +111,9 @@ static void price_steps(const struct replay_plan *plan, const struct replay_time
                     own_s + (times->send_blocks ? send_after(plan, times, kind, chunk) : 0),
             };
         }
+    }
+    if (plan->has_pairs) {
+        price_pairs(plan, times, costs);
     }
     for (uint32_t chunk = 0; chunk < plan->chunk_count; chunk++) {
         costs[COST_RELEASE * plan->chunk_count + chunk] =
@@ -111,8 +139,9 @@ static double find_own_end(const struct replay_plan *plan, const struct replay_t
                            const struct replay_scratch *scratch, uint32_t step)
 {
     uint32_t cost = plan->steps[step].cost;
+    double share = cost / plan->chunk_count >= COST_PAIRED ? pair_frac(times) : 1;
     return replay_find_start(&plan->steps[step], scratch->costs, scratch->end_s) +
-           replay_slot_time(times, cost / plan->chunk_count, cost % plan->chunk_count);
+           share * replay_slot_time(times, replay_step_kind(plan, cost), cost % plan->chunk_count);
 }
 
 static void collect_chunks(const struct replay_plan *plan, const struct replay_times *times,
@@ -133,7 +162,10 @@ static void collect_chunks(const struct replay_plan *plan, const struct replay_t
         }
         for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
             uint32_t count = plan->slot_counts[kind][chunk];
-            scratch->busy_s[stage] += count == 0 ? 0 : count * replay_slot_time(times, kind, chunk);
+            uint32_t pairs = plan->pair_counts[kind][chunk];
+            double slot_s = count == 0 ? 0 : replay_slot_time(times, kind, chunk);
+            scratch->busy_s[stage] += count * slot_s;
+            scratch->busy_s[stage] -= pairs == 0 ? 0 : pairs * (1 - pair_frac(times)) * slot_s;
         }
     }
 }

@@ -27,6 +27,9 @@ struct replay_times {
     const double
         *release_s; /* no forward of model chunk i starts before (parameter gathers); may be NULL */
     bool send_blocks; /* the sender's next slot waits until its transfer is over */
+    /* A pair lasts so many times its two slots together; 0 counts as 1. Its transfers begin as it
+     * ends, one behind the other where they block. */
+    double pair_frac;
 };
 
 /* One line of the sweep: it starts when both sources have ended (0 is the start of the step). */
@@ -38,10 +41,11 @@ struct replay_step {
 
 /* The slots of a stream, each behind all it waits for. Built once per stream; read-only while
  * evaluated. Step 0 is the start; before the first forward of each model chunk stands a step
- * that waits for its release. */
+ * that waits for its release; before a pair stand two that wait for what its slots need. */
 struct replay_plan {
     struct schedule_shape shape;
     uint32_t chunk_count; /* model chunks: stages * chunks */
+    uint32_t chain_length; /* of them in one chain */
     uint32_t step_count;
     struct replay_step *steps;
     uint32_t *stage_last;  /* [stage] its last step */
@@ -49,6 +53,8 @@ struct replay_plan {
     uint32_t *chunk_last;  /* [model chunk] its last slot: from here on its gradients are whole */
     uint32_t *chunk_stage; /* [model chunk] */
     uint32_t *slot_counts[SLOT_KIND_COUNT]; /* [model chunk] slots of the kind */
+    bool has_pairs;
+    uint32_t *pair_counts[SLOT_KIND_COUNT]; /* [model chunk] of them in pairs */
 };
 
 /* Pointers lead into the scratch and hold until it is used again. */
@@ -81,7 +87,8 @@ void replay_find_times(const struct replay_plan *plan, const struct replay_times
                        void *scratch, struct replay_result *out);
 
 void replay_cut_init(uint32_t chunk_count, struct arena *arena, struct replay_cut *out);
-/* One longest path for these times; out is from replay_cut_init. Overwrites the scratch. */
+/* One longest path for these times (pairs as long as their slots together); out is from
+ * replay_cut_init. Overwrites the scratch. */
 void replay_find_cut(const struct replay_plan *plan, const struct replay_times *times,
                      void *scratch, struct replay_cut *out);
 /* The cut's length under any times: the makespan for those it was found with, else a lower

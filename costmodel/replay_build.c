@@ -28,34 +28,44 @@ static void push_step(struct replay_plan *plan, uint32_t stage, uint32_t source,
     plan->stage_last[stage] = plan->step_count++;
 }
 
-static void push_slot(struct builder *builder, uint32_t stage, const struct slot *slot,
-                      uint32_t source)
+static uint32_t chunk_of(const struct builder *builder, uint32_t stage, const struct slot *slot)
+{
+    return builder->stream->model_chunk[stage * builder->plan->shape.chunks + slot->chunk];
+}
+
+static void push_release(struct builder *builder, uint32_t stage, const struct slot *slot)
 {
     struct replay_plan *plan = builder->plan;
-    uint32_t chunk = builder->stream->model_chunk[stage * plan->shape.chunks + slot->chunk];
+    const uint32_t chunk = chunk_of(builder, stage, slot);
     if (slot->kind == SLOT_FORWARD && plan->chunk_first[chunk] == 0) {
         push_step(plan, stage, 0, COST_RELEASE * plan->chunk_count + chunk);
-        plan->chunk_first[chunk] = plan->step_count;
     }
-    push_step(plan, stage, source, slot->kind * plan->chunk_count + chunk);
+}
+
+/* `kinds`: 0, or COST_PAIRED. */
+static void push_slot(struct builder *builder, uint32_t stage, const struct slot *slot,
+                      uint32_t source, uint32_t kinds)
+{
+    struct replay_plan *plan = builder->plan;
+    const uint32_t chunk = chunk_of(builder, stage, slot);
+    push_step(plan, stage, source, (kinds + slot->kind) * plan->chunk_count + chunk);
     uint32_t step = plan->stage_last[stage];
+    if (slot->kind == SLOT_FORWARD && plan->chunk_first[chunk] == 0) {
+        plan->chunk_first[chunk] = step;
+    }
     if (slot->kind != SLOT_WEIGHT_GRADIENT) {
         *find_step(builder, chunk, slot) = step;
     }
     plan->chunk_last[chunk] = step;
     plan->slot_counts[slot->kind][chunk]++;
+    plan->pair_counts[slot->kind][chunk] += kinds == COST_PAIRED;
 }
 
-/* Adds the stage's next slot; false when the stage is done or must wait for a step of this
- * round. */
-static bool push_next(struct builder *builder, uint32_t stage, uint32_t round_begin)
+/* What the slot waits for, 0 if nothing; false when it is not there before this round. */
+static bool find_source(const struct builder *builder, uint32_t stage, const struct slot *slot,
+                        uint32_t round_begin, uint32_t *out)
 {
-    const struct stream *stream = builder->stream;
-    if (builder->at[stage] == stream->slot_counts[stage]) {
-        return false;
-    }
-    const struct slot *slot = &stream->slots[stage][builder->at[stage]];
-    uint32_t chunk = stream_find_source(stream, stage, slot);
+    const uint32_t chunk = stream_find_source(builder->stream, stage, slot);
     uint32_t source = 0;
     if (chunk != STREAM_NO_SOURCE && builder->plan->chunk_stage[chunk] != stage) {
         source = *find_step(builder, chunk, slot);
@@ -63,9 +73,48 @@ static bool push_next(struct builder *builder, uint32_t stage, uint32_t round_be
             return false;
         }
     }
-    push_slot(builder, stage, slot, source);
-    builder->at[stage]++;
+    *out = source;
     return true;
+}
+
+/* What others wait for of a pair is its end. */
+static void push_pair(struct builder *builder, uint32_t stage, const struct slot *slot,
+                      const uint32_t sources[2])
+{
+    struct replay_plan *plan = builder->plan;
+    const uint32_t chunks[2] = {chunk_of(builder, stage, slot), chunk_of(builder, stage, slot + 1)};
+    plan->has_pairs = true;
+    push_release(builder, stage, slot);
+    push_step(plan, stage, sources[0], COST_AWAIT_FORWARD * plan->chunk_count + chunks[0]);
+    push_step(plan, stage, sources[1], COST_AWAIT_BACKWARD * plan->chunk_count + chunks[1]);
+    push_slot(builder, stage, slot, 0, COST_PAIRED);
+    push_slot(builder, stage, slot + 1, 0, COST_PAIRED);
+    *find_step(builder, chunks[0], slot) = plan->stage_last[stage];
+}
+
+/* Adds the stage's next slot, or pair; how many slots: 0 when the stage is done or must wait for a
+ * step of this round. */
+static uint32_t push_next(struct builder *builder, uint32_t stage, uint32_t round_begin)
+{
+    const struct stream *stream = builder->stream;
+    if (builder->at[stage] == stream->slot_counts[stage]) {
+        return 0;
+    }
+    const struct slot *slot = &stream->slots[stage][builder->at[stage]];
+    uint32_t sources[2];
+    if (!find_source(builder, stage, slot, round_begin, &sources[0]) ||
+        (slot->paired && !find_source(builder, stage, slot + 1, round_begin, &sources[1]))) {
+        return 0;
+    }
+    if (slot->paired) {
+        push_pair(builder, stage, slot, sources);
+    } else {
+        push_release(builder, stage, slot);
+        push_slot(builder, stage, slot, sources[0], 0);
+    }
+    const uint32_t pushed = slot->paired ? 2 : 1;
+    builder->at[stage] += pushed;
+    return pushed;
 }
 
 static void build_steps(struct builder *builder, uint32_t slot_count)
@@ -82,18 +131,31 @@ static void build_steps(struct builder *builder, uint32_t slot_count)
     }
 }
 
+/* One for each slot, two more for each pair. */
+static size_t count_steps(const struct stream *stream, uint32_t stage)
+{
+    size_t count = stream->slot_counts[stage];
+    for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
+        count += stream->slots[stage][i].paired ? 2 : 0;
+    }
+    return count;
+}
+
 void replay_build(const struct stream *stream, struct arena *arena, struct replay_plan *out)
 {
     const struct schedule_shape *shape = &stream->shape;
     uint32_t chunk_count = shape->stages * shape->chunks, slot_count = 0;
+    size_t step_count = 1 + (size_t)chunk_count;
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
         slot_count += stream->slot_counts[stage];
+        step_count += count_steps(stream, stage);
     }
     *out = (struct replay_plan){
         .shape = *shape,
         .chunk_count = chunk_count,
+        .chain_length = stream_count_chain(stream),
         .step_count = 1,
-        .steps = ARENA_PUSH(arena, struct replay_step, (size_t)slot_count + chunk_count + 1),
+        .steps = ARENA_PUSH(arena, struct replay_step, step_count),
         .stage_last = ARENA_PUSH(arena, uint32_t, shape->stages),
         .chunk_first = ARENA_PUSH(arena, uint32_t, chunk_count),
         .chunk_last = ARENA_PUSH(arena, uint32_t, chunk_count),
@@ -101,6 +163,7 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
     };
     for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
         out->slot_counts[kind] = ARENA_PUSH(arena, uint32_t, chunk_count);
+        out->pair_counts[kind] = ARENA_PUSH(arena, uint32_t, chunk_count);
     }
     for (uint32_t chunk = 0; chunk < chunk_count; chunk++) {
         out->chunk_stage[chunk] = stream->chunk_place[chunk] / shape->chunks;

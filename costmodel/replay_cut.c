@@ -30,7 +30,7 @@ static void clear(struct replay_cut *cut)
 /* The transfer that follows a step, if one does. */
 static void count_send(const struct replay_plan *plan, uint32_t step, struct replay_cut *cut)
 {
-    uint32_t kind = plan->steps[step].cost / plan->chunk_count;
+    uint32_t kind = replay_step_kind(plan, plan->steps[step].cost);
     uint32_t chunk = plan->steps[step].cost % plan->chunk_count;
     if (kind == SLOT_FORWARD && replay_crosses(plan, chunk)) {
         cut->sends[chunk]++;
@@ -41,22 +41,39 @@ static void count_send(const struct replay_plan *plan, uint32_t step, struct rep
     }
 }
 
+/* The transfer that the step waited for. */
+static void count_arrival(const struct replay_plan *plan, uint32_t step, struct replay_cut *cut)
+{
+    uint32_t kind = replay_step_kind(plan, plan->steps[step].cost);
+    uint32_t chunk = plan->steps[step].cost % plan->chunk_count;
+    bool forward = kind == SLOT_FORWARD || kind == COST_AWAIT_FORWARD;
+    bool back = kind == SLOT_BACKWARD || kind == SLOT_INPUT_GRADIENT || kind == COST_AWAIT_BACKWARD;
+    if (forward && chunk > 0 && replay_crosses(plan, chunk - 1)) {
+        cut->sends[chunk - 1]++;
+    }
+    if (back && replay_crosses(plan, chunk)) {
+        cut->sends_back[chunk]++;
+    }
+}
+
 /* Counts a step, gives the one that it started behind; 0 is the start. */
 static uint32_t count_step(const struct replay_plan *plan, const struct replay_scratch *scratch,
                            uint32_t index, struct replay_cut *cut)
 {
     const struct replay_step *step = &plan->steps[index];
-    uint32_t kind = step->cost / plan->chunk_count, chunk = step->cost % plan->chunk_count;
+    uint32_t kind = replay_step_kind(plan, step->cost), chunk = step->cost % plan->chunk_count;
     double arrival_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
     bool waited = arrival_s > scratch->end_s[step->previous];
     uint32_t before = waited ? step->source : step->previous;
     if (kind == COST_RELEASE) {
         cut->release = waited ? chunk : cut->release;
-    } else {
+    } else if (kind < SLOT_KIND_COUNT) {
         cut->slots[kind][chunk]++;
     }
-    if (before != 0 && (waited || cut->send_blocks)) {
+    if (before != 0 && cut->send_blocks) {
         count_send(plan, before, cut);
+    } else if (before != 0 && waited) {
+        count_arrival(plan, index, cut);
     }
     return before;
 }

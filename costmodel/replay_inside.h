@@ -4,9 +4,15 @@
 
 #include "costmodel/replay.h"
 
-/* Costs come by kind of slot, and one more for the steps that wait for a release. */
-#define COST_RELEASE SLOT_KIND_COUNT
-#define COST_KINDS (SLOT_KIND_COUNT + 1)
+/* Costs come by kind of slot, and more for the steps that wait only: for a release, for what the
+ * forward or the backward of a pair needs; and for slots in pairs, by kind again. */
+enum {
+    COST_RELEASE = SLOT_KIND_COUNT,
+    COST_AWAIT_FORWARD,
+    COST_AWAIT_BACKWARD,
+    COST_PAIRED,
+    COST_KINDS = COST_PAIRED + SLOT_KIND_COUNT
+};
 
 struct replay_cost {
     double delay_s;    /* from the end of the source to its arrival */
@@ -21,9 +27,17 @@ struct replay_scratch {
 };
 
 struct replay_scratch replay_find_scratch(const struct replay_plan *plan, void *memory);
+/* Kind of slot that the step runs, COST_RELEASE or an await as they are. */
+static inline uint32_t replay_step_kind(const struct replay_plan *plan, uint32_t cost)
+{
+    const uint32_t kind = cost / plan->chunk_count;
+    return kind >= COST_PAIRED ? kind - COST_PAIRED : kind;
+}
+
 /* Seconds of one slot's own work. */
 double replay_slot_time(const struct replay_times *times, enum slot_kind kind, uint32_t chunk);
-/* Whether data between this model chunk and the one behind it cross from stage to stage. */
+/* Whether data between this model chunk and the one behind it in its chain cross from stage to
+ * stage. */
 bool replay_crosses(const struct replay_plan *plan, uint32_t chunk);
 /* Fills costs and ends. */
 void replay_sweep(const struct replay_plan *plan, const struct replay_times *times,

@@ -75,6 +75,10 @@ static void check_shape(struct plan_rules *rules, uint32_t stages)
     }
     if (shape.chunks == 0 || shape.micro_batches == 0)
         return;
+    if (schedule->schedule->copies > 1)
+        plan_rule_break(rules, DIAG_P416, "`shardplan schedule` replays it with given times",
+                        "schedule '%s' keeps %u copies of the model's chunks: a plan holds one",
+                        schedule->schedule->name, schedule->schedule->copies);
     const char *reason = schedule_refuses(schedule->schedule, &shape);
     if (reason != NULL)
         plan_rule_break(rules, DIAG_P416, reason,

@@ -2,19 +2,25 @@
 #include <assert.h>
 
 #include "plan/stream_inside.h"
+#include "plan/stream_weave.h"
 
 #define HINT_TRIES 1024u /* micro-batches searched for a legal number, each way */
+
+uint32_t stream_count_chain(const struct stream *stream)
+{
+    return stream->shape.stages * stream->shape.chunks / stream->copies;
+}
 
 uint32_t stream_find_source(const struct stream *stream, uint32_t stage, const struct slot *slot)
 {
     const struct schedule_shape *shape = &stream->shape;
     uint32_t model_chunk = stream->model_chunk[stage * shape->chunks + slot->chunk];
+    uint32_t depth = model_chunk % stream_count_chain(stream);
     switch (slot->kind) {
-    case SLOT_FORWARD: return model_chunk == 0 ? STREAM_NO_SOURCE : model_chunk - 1;
+    case SLOT_FORWARD: return depth == 0 ? STREAM_NO_SOURCE : model_chunk - 1;
     case SLOT_BACKWARD:
     case SLOT_INPUT_GRADIENT:
-        return model_chunk + 1 == shape->stages * shape->chunks ? STREAM_NO_SOURCE
-                                                                : model_chunk + 1;
+        return depth + 1 == stream_count_chain(stream) ? STREAM_NO_SOURCE : model_chunk + 1;
     case SLOT_WEIGHT_GRADIENT:
     case SLOT_KIND_COUNT: break;
     }
@@ -26,6 +32,7 @@ void stream_init(const struct schedule_shape *shape, struct arena *arena, struct
     uint32_t places = shape->stages * shape->chunks;
     *out = (struct stream){
         .shape = *shape,
+        .copies = 1,
         .slot_counts = ARENA_PUSH(arena, uint32_t, shape->stages),
         .slots = ARENA_PUSH(arena, struct slot *, shape->stages),
         .model_chunk = ARENA_PUSH(arena, uint32_t, places),
@@ -56,12 +63,18 @@ static uint32_t count_peak(const struct slot *slots, uint32_t count)
     return peak;
 }
 
+/* Where each model chunk is, from what is where. */
+static void arrange_chains(struct stream *stream)
+{
+    for (uint32_t place = 0; place < stream->shape.stages * stream->shape.chunks; place++) {
+        stream->chunk_place[stream->model_chunk[place]] = place;
+    }
+}
+
 bool stream_build_rest(struct stream *stream, struct diag *diag)
 {
     const struct schedule_shape *shape = &stream->shape;
-    for (uint32_t place = 0; place < shape->stages * shape->chunks; place++) {
-        stream->chunk_place[stream->model_chunk[place]] = place;
-    }
+    arrange_chains(stream);
     if (!stream_check(stream, diag)) {
         return false;
     }
@@ -119,12 +132,20 @@ bool stream_build(const struct schedule *schedule, const struct schedule_shape *
     }
     struct stream stream;
     stream_init(shape, arena, &stream);
+    stream.copies = schedule->copies > 1 ? schedule->copies : 1;
     if (schedule->place != NULL) {
         place_chunks(schedule, &stream);
     }
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
         stream.slots[stage] = ARENA_PUSH(arena, struct slot, schedule_count_slots(shape));
-        stream.slot_counts[stage] = schedule->stream(shape, stage, stream.slots[stage]);
+        if (schedule->weave == NULL) {
+            stream.slot_counts[stage] = schedule->stream(shape, stage, stream.slots[stage]);
+        }
+    }
+    if (schedule->weave != NULL) {
+        const struct schedule_weave weave = schedule->weave(shape);
+        arrange_chains(&stream);
+        stream_weave_build(&weave, &stream);
     }
     if (!stream_build_rest(&stream, diag)) {
         return false;

@@ -88,13 +88,19 @@ static enum slot_kind find_missing(uint8_t ran)
                                                              : SLOT_KIND_COUNT;
 }
 
+/* With several chains a stage never sees the micro-batches of the other chains. */
+static bool is_unfinished(const struct stream *stream, uint8_t ran)
+{
+    return find_missing(ran) != SLOT_KIND_COUNT && (ran != 0 || stream->copies == 1);
+}
+
 static bool check_missing(const struct stream *stream, uint32_t stage, const uint8_t *ran,
                           struct diag *diag)
 {
     uint32_t micro_batches = stream->shape.micro_batches;
     uint32_t count = 0, first = 0;
     for (uint32_t i = 0; i < stream->shape.chunks * micro_batches; i++) {
-        if (find_missing(ran[i]) != SLOT_KIND_COUNT) {
+        if (is_unfinished(stream, ran[i])) {
             first = count++ == 0 ? i : first;
         }
     }
@@ -108,6 +114,27 @@ static bool check_missing(const struct stream *stream, uint32_t stage, const uin
                      first / micro_batches, count, stream->shape.chunks * micro_batches);
 }
 
+/* A pair is a forward with the backward or input gradient behind it, of another chunk or
+ * micro-batch. */
+static bool check_pair(const struct stream *stream, uint32_t stage, uint32_t i, struct diag *diag)
+{
+    const struct slot *slot = &stream->slots[stage][i], *next = slot + 1;
+    if (!slot->paired) {
+        return true;
+    }
+    const bool has_next = i + 1 < stream->slot_counts[stage] && !next->paired;
+    const bool fits = has_next && slot->kind == SLOT_FORWARD &&
+                      (next->kind == SLOT_BACKWARD || next->kind == SLOT_INPUT_GRADIENT);
+    if (fits && (slot->chunk != next->chunk || slot->micro_batch != next->micro_batch)) {
+        return true;
+    }
+    return diag_push(diag, DIAG_P442, place_of(stream, stage),
+                     "a forward may share its time with a backward of another chunk or micro-batch",
+                     "stage %u pairs the %s of micro-batch %u of chunk %u with %s", stage,
+                     kind_words[slot->kind], slot->micro_batch, slot->chunk,
+                     fits ? "its own backward" : "what is no backward");
+}
+
 static bool check_stage(const struct stream *stream, uint32_t stage, struct diag *diag)
 {
     struct arena_mark mark = arena_find_mark(diag->arena);
@@ -116,9 +143,64 @@ static bool check_stage(const struct stream *stream, uint32_t stage, struct diag
     bool good = true;
     for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
         good = check_slot(stream, stage, &stream->slots[stage][i], ran, diag) && good;
+        good = check_pair(stream, stage, i, diag) && good;
     }
     good = check_missing(stream, stage, ran, diag) && good;
     if (good) { /* else the diag has text behind the mark */
+        arena_pop(diag->arena, mark);
+    }
+    return good;
+}
+
+/* Chunks of the micro-batch's chains that run it: each by its first forward. */
+static bool check_chain(const struct stream *stream, const bool *runs, uint32_t micro_batch,
+                        struct diag *diag)
+{
+    const uint32_t length = stream_count_chain(stream);
+    uint32_t whole = 0, touched = 0;
+    for (uint32_t chain = 0; chain < stream->copies; chain++) {
+        uint32_t count = 0;
+        for (uint32_t depth = 0; depth < length; depth++) {
+            const size_t chunk = (size_t)chain * length + depth;
+            count += runs[chunk * stream->shape.micro_batches + micro_batch];
+        }
+        touched += count > 0;
+        whole += count == length;
+    }
+    if (whole == 1 && touched == 1) {
+        return true;
+    }
+    return diag_push(diag, DIAG_P441, place_of(stream, 0),
+                     "it must run on every chunk of one chain and on no other",
+                     "micro-batch %u runs on %s of the %u chains", micro_batch,
+                     touched == 0   ? "none"
+                     : touched == 1 ? "a part of one"
+                                    : "several",
+                     stream->copies);
+}
+
+/* Every micro-batch runs through one chain. */
+static bool check_chains(const struct stream *stream, struct diag *diag)
+{
+    const struct schedule_shape *shape = &stream->shape;
+    if (stream->copies == 1) {
+        return true;
+    }
+    struct arena_mark mark = arena_find_mark(diag->arena);
+    bool *runs =
+        ARENA_PUSH(diag->arena, bool, (size_t)shape->stages * shape->chunks * shape->micro_batches);
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
+            const struct slot *slot = &stream->slots[stage][i];
+            const size_t chunk = stream->model_chunk[stage * shape->chunks + slot->chunk];
+            runs[chunk * shape->micro_batches + slot->micro_batch] = true;
+        }
+    }
+    bool good = true;
+    for (uint32_t i = 0; i < shape->micro_batches && good; i++) {
+        good = check_chain(stream, runs, i, diag);
+    }
+    if (good) {
         arena_pop(diag->arena, mark);
     }
     return good;
@@ -138,18 +220,30 @@ static bool *find_flag(const struct stream *stream, const struct walk *walk, uin
     return slot->kind == SLOT_FORWARD ? &walk->forward[index] : &walk->backward[index];
 }
 
-static bool is_ready(const struct stream *stream, const struct walk *walk, uint32_t stage)
+static bool has_source(const struct stream *stream, const struct walk *walk, uint32_t stage,
+                       const struct slot *slot)
 {
-    const struct slot *slot = &stream->slots[stage][walk->at[stage]];
     uint32_t source = stream_find_source(stream, stage, slot);
     return source == STREAM_NO_SOURCE || *find_flag(stream, walk, source, slot);
+}
+
+/* The slot that waits: the next, or the one that is paired with it. NULL: both can start. */
+static const struct slot *find_waiting(const struct stream *stream, const struct walk *walk,
+                                       uint32_t stage)
+{
+    const struct slot *slot = &stream->slots[stage][walk->at[stage]];
+    if (!has_source(stream, walk, stage, slot)) {
+        return slot;
+    }
+    return slot->paired && !has_source(stream, walk, stage, slot + 1) ? slot + 1 : NULL;
 }
 
 /* Runs the stage as far as it goes; true if it went at all. */
 static bool go_on(const struct stream *stream, struct walk *walk, uint32_t stage)
 {
     uint32_t begin = walk->at[stage];
-    while (walk->at[stage] < stream->slot_counts[stage] && is_ready(stream, walk, stage)) {
+    while (walk->at[stage] < stream->slot_counts[stage] &&
+           find_waiting(stream, walk, stage) == NULL) {
         const struct slot *slot = &stream->slots[stage][walk->at[stage]];
         uint32_t place = stage * stream->shape.chunks + slot->chunk;
         if (slot->kind != SLOT_WEIGHT_GRADIENT) {
@@ -163,7 +257,8 @@ static bool go_on(const struct stream *stream, struct walk *walk, uint32_t stage
 /* The stage that runs what this blocked stage waits for. */
 static uint32_t find_blocker(const struct stream *stream, const struct walk *walk, uint32_t stage)
 {
-    const struct slot *slot = &stream->slots[stage][walk->at[stage]];
+    const struct slot *slot = find_waiting(stream, walk, stage);
+    assert(slot != NULL);
     uint32_t source = stream_find_source(stream, stage, slot);
     assert(source != STREAM_NO_SOURCE);
     return stream->chunk_place[source] / stream->shape.chunks;
@@ -173,7 +268,7 @@ static void push_wait(const struct stream *stream, const struct walk *walk, uint
                       struct text *out)
 {
     const struct schedule_shape *shape = &stream->shape;
-    struct slot slot = stream->slots[stage][walk->at[stage]];
+    struct slot slot = *find_waiting(stream, walk, stage);
     text_push(out, "%sstage %u waits with ", out->length == 0 ? "" : ", ", stage);
     schedule_dump_slot(&slot, shape->chunks, out);
     slot.chunk = stream->chunk_place[stream_find_source(stream, stage, &slot)] % shape->chunks;
@@ -247,5 +342,5 @@ bool stream_check(const struct stream *stream, struct diag *diag)
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
         good = check_stage(stream, stage, diag) && good;
     }
-    return good && check_end(stream, diag);
+    return good && check_chains(stream, diag) && check_end(stream, diag);
 }

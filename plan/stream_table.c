@@ -1,4 +1,7 @@
 /* Streams given slot by slot, in the table form that PyTorch's pipeline runtime loads. */
+#include <assert.h>
+#include <string.h>
+
 #include "plan/stream_inside.h"
 
 /* A table while it is read: cells of all rows one after another. */
@@ -6,6 +9,7 @@ struct table_cell {
     uint32_t row, column; /* column: byte in the row, 1-based */
     uint32_t model_chunk, micro_batch;
     enum slot_kind kind;
+    bool paired; /* with the next */
 };
 
 struct slot_table {
@@ -83,6 +87,42 @@ static void skip_blanks(struct cursor *cursor)
     }
 }
 
+static bool skip_word(struct cursor *cursor, const char *word)
+{
+    const size_t length = strlen(word);
+    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0) {
+        return false;
+    }
+    cursor->at += length;
+    return true;
+}
+
+static void push_cell(struct slot_table *table, const struct table_cell *cell)
+{
+    table->cells[table->count++] = *cell;
+    if (cell->model_chunk >= table->model_chunks) {
+        table->model_chunks = cell->model_chunk + 1;
+    }
+    if (cell->micro_batch >= table->micro_batches) {
+        table->micro_batches = cell->micro_batch + 1;
+    }
+}
+
+static bool read_slot(struct cursor *cursor, struct table_cell *out)
+{
+    out->row = cursor->row;
+    out->column = (uint32_t)(cursor->at - cursor->row_begin) + 1;
+    return read_number(cursor, &out->model_chunk) && read_kind(cursor, &out->kind) &&
+           read_number(cursor, &out->micro_batch);
+}
+
+/* Behind the opening bracket: the forward, the backward that shares its time. */
+static bool read_pair(struct cursor *cursor, struct table_cell out[2])
+{
+    return read_slot(cursor, &out[0]) && skip_word(cursor, ";") && read_slot(cursor, &out[1]) &&
+           skip_word(cursor, ")OVERLAP_F_B");
+}
+
 static bool read_cell(struct slot_table *table, struct cursor *cursor, struct diag *diag)
 {
     skip_blanks(cursor);
@@ -90,25 +130,23 @@ static bool read_cell(struct slot_table *table, struct cursor *cursor, struct di
         return true;
     }
     struct cursor begin = *cursor;
-    struct table_cell cell = {.row = cursor->row,
-                              .column = (uint32_t)(cursor->at - cursor->row_begin) + 1};
-    bool good = read_number(cursor, &cell.model_chunk) && read_kind(cursor, &cell.kind) &&
-                read_number(cursor, &cell.micro_batch);
+    struct table_cell cells[2] = {{0}, {0}};
+    const bool paired = skip_word(cursor, "(");
+    const bool good = paired ? read_pair(cursor, cells) : read_slot(cursor, &cells[0]);
     skip_blanks(cursor);
     if (!good || !is_cell_end(cursor)) {
         while (!is_cell_end(cursor)) {
             cursor->at++;
         }
         return diag_push(diag, DIAG_P444, place_of(table, &begin, diag->arena),
-                         "such as 0F0: model chunk, one of F B I W, micro-batch",
+                         "such as 0F0: model chunk, one of F B I W, micro-batch; a pair is "
+                         "(0F1;3B0)OVERLAP_F_B",
                          "'%.*s' is no slot of a schedule", (int)(cursor->at - begin.at), begin.at);
     }
-    table->cells[table->count++] = cell;
-    if (cell.model_chunk >= table->model_chunks) {
-        table->model_chunks = cell.model_chunk + 1;
-    }
-    if (cell.micro_batch >= table->micro_batches) {
-        table->micro_batches = cell.micro_batch + 1;
+    cells[0].paired = paired;
+    push_cell(table, &cells[0]);
+    if (paired) {
+        push_cell(table, &cells[1]);
     }
     return true;
 }
@@ -202,7 +240,8 @@ static void place_slots(const struct slot_table *table, struct arena *arena, str
         stream->slots[cell->row][stream->slot_counts[cell->row]++] =
             (struct slot){.kind = cell->kind,
                           .micro_batch = cell->micro_batch,
-                          .chunk = place % stream->shape.chunks};
+                          .chunk = place % stream->shape.chunks,
+                          .paired = cell->paired};
     }
 }
 
@@ -277,9 +316,36 @@ static uint32_t count_cells(const char *text, size_t length)
 {
     uint32_t count = 1;
     for (size_t i = 0; i < length; i++) {
-        count += text[i] == ',' || text[i] == '\n' || text[i] == '\r';
+        count += text[i] == ',' || text[i] == ';' || text[i] == '\n' || text[i] == '\r';
     }
     return count;
+}
+
+static void dump_cell(const struct stream *stream, uint32_t stage, const struct slot *slot,
+                      struct text *out)
+{
+    static const char letters[SLOT_KIND_COUNT] = {'F', 'B', 'I', 'W'};
+    text_push(out, "%u%c%u", stream->model_chunk[stage * stream->shape.chunks + slot->chunk],
+              letters[slot->kind], slot->micro_batch);
+}
+
+void stream_dump_table(const struct stream *stream, struct text *out)
+{
+    assert(stream->copies == 1);
+    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
+        for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
+            const struct slot *slot = &stream->slots[stage][i];
+            text_push(out, "%s%s", i == 0 ? "" : ",", slot->paired ? "(" : "");
+            dump_cell(stream, stage, slot, out);
+            if (slot->paired) {
+                text_push(out, ";");
+                dump_cell(stream, stage, slot + 1, out);
+                text_push(out, ")OVERLAP_F_B");
+                i++;
+            }
+        }
+        text_push(out, "\n");
+    }
 }
 
 bool stream_read_table(const char *name, const char *text, size_t length, struct arena *arena,

@@ -17,6 +17,7 @@ static double read_time(const double *times_s, uint32_t chunk)
     return times_s == NULL ? 0.0 : times_s[chunk];
 }
 
+/* Of one slot; what a pair saves is saved on both alike. */
 static double slot_s(const struct run *run, uint32_t slot)
 {
     const struct schedule_run_times *times = run->times;
@@ -30,6 +31,12 @@ static double slot_s(const struct run *run, uint32_t slot)
     case SLOT_KIND_COUNT: break;
     }
     BUG("slot %u is of no kind", slot);
+}
+
+static double pair_frac(const struct run *run, uint32_t slot)
+{
+    const bool is_paired = run->slots.begins[slot] != run->slots.ends[slot];
+    return is_paired && run->times->pair_frac != 0.0 ? run->times->pair_frac : 1.0;
 }
 
 static double send_s(const struct run *run, uint32_t slot)
@@ -54,7 +61,8 @@ static void push_tasks(struct run *run, struct arena *arena)
     const struct slots *slots = &run->slots;
     for (uint32_t slot = 0; slot < slots->count; slot++) {
         const struct engine_label label = {name_of(run, slot, arena), slot};
-        run->tasks[slot] = engine_push_delay(&run->engine, label, slot_s(run, slot));
+        run->tasks[slot] =
+            engine_push_delay(&run->engine, label, pair_frac(run, slot) * slot_s(run, slot));
         run->sends[slot] = ENGINE_NO_TASK;
         if (slots_sends(slots, slot)) {
             const struct engine_label send = {"send", slot};
@@ -63,9 +71,20 @@ static void push_tasks(struct run *run, struct arena *arena)
     }
     for (uint32_t chunk = 0; chunk < slots->stream->shape.stages * slots->stream->shape.chunks;
          chunk++) {
-        engine_push_release(&run->engine, run->tasks[slots->first_forward[chunk]],
+        engine_push_release(&run->engine, run->tasks[slots->begins[slots->first_forward[chunk]]],
                             read_time(run->times->release_s, chunk));
     }
+}
+
+/* A slot's transfer, when all of its pair has ended; the stage waits for it if it blocks. */
+static void push_send(struct run *run, uint32_t slot, uint32_t *last)
+{
+    const uint32_t send = run->sends[slot];
+    if (send == ENGINE_NO_TASK) {
+        return;
+    }
+    engine_push_edge(&run->engine, *last, send);
+    *last = run->times->send_blocks ? send : *last;
 }
 
 static void push_edges(struct run *run)
@@ -79,13 +98,18 @@ static void push_edges(struct run *run)
         engine_place(&run->engine, &last, run->tasks[slot]);
         const uint32_t source = slots->source[slot];
         if (source != SLOT_NONE) {
-            const bool is_sent = run->sends[source] != ENGINE_NO_TASK;
-            engine_push_edge(&run->engine, is_sent ? run->sends[source] : run->tasks[source],
-                             run->tasks[slot]);
+            /* of a pair that blocks, what is sent first arrives no sooner than its stage goes on */
+            const uint32_t made = run->times->send_blocks ? slots->ends[source] : source;
+            const bool is_sent = run->sends[made] != ENGINE_NO_TASK;
+            const uint32_t sent = is_sent ? run->sends[made] : run->sends[source];
+            engine_push_edge(&run->engine,
+                             sent != ENGINE_NO_TASK ? sent : run->tasks[slots->ends[source]],
+                             run->tasks[slots->begins[slot]]);
         }
-        if (run->sends[slot] != ENGINE_NO_TASK) {
-            engine_push_edge(&run->engine, run->tasks[slot], run->sends[slot]);
-            last = run->times->send_blocks ? run->sends[slot] : last;
+        if (slots->ends[slot] == slot) {
+            for (uint32_t made = slots->begins[slot]; made <= slot; made++) {
+                push_send(run, made, &last);
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ struct schedule_run_times {
     const double *send_back_s;   /* gradients, model chunk i + 1 to i */
     const double *release_s;     /* no forward of the chunk starts before */
     bool send_blocks;            /* the sender's next slot waits for the end of the transfer */
+    double pair_frac;            /* a pair lasts so many times its slots together; 0 counts as 1 */
 };
 
 /* Times of slots and stages, exact to the picosecond: each duration is rounded to one, half up. */

@@ -124,8 +124,13 @@ static void charge_slots(struct walk *walk)
             charge_segments(walk, tasks);
         }
         const bool is_last = slot == slots_find_last(&run->slots, walk->stage);
-        if (blocks && !is_last && tasks->send != ENGINE_NO_TASK) {
-            charge(walk, COST_DIM + run->load->work->send.dim, end_s(run, tasks->send));
+        const bool ends = run->slots.ends[slot] == slot; /* a pair sends as it ends */
+        for (uint32_t made = run->slots.begins[slot]; blocks && ends && !is_last && made <= slot;
+             made++) {
+            const uint32_t send = tasks_of(walk, made)->send;
+            if (send != ENGINE_NO_TASK) {
+                charge(walk, COST_DIM + run->load->work->send.dim, end_s(run, send));
+            }
         }
     }
 }

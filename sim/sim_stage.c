@@ -300,6 +300,7 @@ static uint32_t device_of(const struct step_run *run, uint32_t stage)
     return stage * work->groups[work->send.group].steps[0].stride;
 }
 
+/* Behind all that the device does before. */
 static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t slot)
 {
     tasks->send = ENGINE_NO_TASK;
@@ -311,11 +312,11 @@ static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t s
     if (run->emit.contends && run->load->work->send.bytes > 0.0) {
         const struct lump lump = lump_find_pair(run->sim->book, device_of(run, from),
                                                 device_of(run, to), run->load->work->send.bytes);
-        tasks->send = emit_send(&run->emit, "send", &lump, to, tasks->exit);
+        tasks->send = emit_send(&run->emit, "send", &lump, to, run->emit.cursor);
     } else {
         tasks->send = engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
                                         run->load->send_s * run->emit.message_factor);
-        engine_push_edge(&run->engine, tasks->exit, tasks->send);
+        engine_push_edge(&run->engine, run->emit.cursor, tasks->send);
     }
     if (!runtime_of(run)->overlaps_send) {
         run->emit.cursor = tasks->send;
@@ -332,9 +333,14 @@ void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_
     push_gathers(&builder);
     const uint32_t first = run->slots.first_of_stage[stage],
                    last = slots_find_last(&run->slots, stage);
+    struct slot_tasks *tasks = &run->tasks[(size_t)step * run->slots.count];
     for (uint32_t slot = first; slot <= last; slot++) {
         push_slot(&builder, slot);
-        push_send(run, &run->tasks[(size_t)step * run->slots.count + slot], slot);
+        if (run->slots.ends[slot] == slot) { /* what a pair makes is sent when both have ended */
+            for (uint32_t made = run->slots.begins[slot]; made <= slot; made++) {
+                push_send(run, &tasks[made], made);
+            }
+        }
     }
     const uint32_t end = run->tasks[(size_t)step * run->slots.count + last].exit;
     tail->pipeline[stage] = end;

@@ -15,9 +15,13 @@ static void join_slots(struct step_run *run, uint32_t step)
     for (uint32_t slot = 0; slot < run->slots.count; slot++) {
         const uint32_t source = run->slots.source[slot];
         if (source != SLOT_NONE) {
-            const bool is_sent = tasks[source].send != ENGINE_NO_TASK;
-            engine_push_edge(&run->engine, is_sent ? tasks[source].send : tasks[source].exit,
-                             tasks[slot].entry);
+            const struct slot_tasks *made = &tasks[run->slots.ends[source]];
+            uint32_t sent = tasks[source].send;
+            if (!runtime_of(run)->overlaps_send && made->send != ENGINE_NO_TASK) {
+                sent = made->send; /* the stage goes on, and others with it, when all is sent */
+            }
+            engine_push_edge(&run->engine, sent != ENGINE_NO_TASK ? sent : made->exit,
+                             tasks[run->slots.begins[slot]].entry);
         }
     }
 }

@@ -35,6 +35,8 @@ static void number_slots(struct slots *slots, uint32_t *by_key)
             slots->stage[slot] = stage;
             slots->model_chunk[slot] = chunk;
             slots->source[slot] = slots->target[slot] = SLOT_NONE;
+            slots->begins[slot] = i > 0 && which[-1].paired ? slot - 1 : slot;
+            slots->ends[slot] = which->paired ? slot + 1 : slot;
             if (is_forward(which) && slots->first_forward[chunk] == SLOT_NONE) {
                 slots->first_forward[chunk] = slot;
             }
@@ -85,6 +87,8 @@ void slots_build(const struct stream *stream, struct arena *arena, struct slots 
                           .first_of_stage = ARENA_PUSH(arena, uint32_t, shape->stages),
                           .source = ARENA_PUSH(arena, uint32_t, count),
                           .target = ARENA_PUSH(arena, uint32_t, count),
+                          .begins = ARENA_PUSH(arena, uint32_t, count),
+                          .ends = ARENA_PUSH(arena, uint32_t, count),
                           .model_chunk = ARENA_PUSH(arena, uint32_t, count),
                           .stage = ARENA_PUSH(arena, uint32_t, count),
                           .first_forward = ARENA_PUSH(arena, uint32_t, chunks),

@@ -14,6 +14,8 @@ struct slots {
     uint32_t *source;            /* [slot] slot of another model chunk that it waits for, or
                                   * SLOT_NONE */
     uint32_t *target;            /* [slot] slot that waits for it so, or SLOT_NONE */
+    uint32_t *begins;            /* [slot] with which it begins: itself, or the first of its pair */
+    uint32_t *ends;              /* [slot] with which it ends: itself, or the last of its pair */
     uint32_t *model_chunk;       /* [slot] */
     uint32_t *stage;             /* [slot] */
     uint32_t *first_forward;     /* [model chunk] its first forward */

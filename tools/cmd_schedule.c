@@ -51,6 +51,12 @@ static const struct flag flags[] = {
     {.name = "--send-blocks",
      .kind = FLAG_SWITCH,
      .help = "a stage waits for the end of what it sends"},
+    {.name = "--pair-frac",
+     .kind = FLAG_NUMBER,
+     .value = "X",
+     .help = "a forward that shares its time with a backward: both last X times their sum",
+     .fallback = "1",
+     .max = 1},
     {.name = "--judge",
      .kind = FLAG_CHOICE,
      .help = "who replays it: the cost model in closed form, or the simulator event by event",
@@ -60,6 +66,9 @@ static const struct flag flags[] = {
      .kind = FLAG_TEXT,
      .value = "CSV",
      .help = "slots from a table instead of NAME: a row per stage, cells such as 0F0"},
+    {.name = "--csv",
+     .kind = FLAG_SWITCH,
+     .help = "print the slots as such a table, which PyTorch's pipeline runtime loads"},
     {.name = NULL},
 };
 static const struct flag_group flag_groups[] = {
@@ -160,7 +169,7 @@ static const double *spread(struct command *command, const struct stream *stream
     double *values = ARENA_PUSH(command->arena, double, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t stage = stream->chunk_place[i] / chunks;
-        values[i] = (per_stage[stage] + (more == NULL ? 0 : more[stage])) / chunks;
+        values[i] = (per_stage[stage] + (more == NULL ? 0 : more[stage])) * stream->copies / chunks;
     }
     return values;
 }
@@ -178,14 +187,21 @@ static bool read_times(struct command *command, const struct stream *stream,
 {
     uint32_t stages = stream->shape.stages, count = stages * stream->shape.chunks;
     const double *forward_s, *backward_s, *send_s, *weight_s = NULL;
+    double pair_frac = 1;
     bool good = read_per_stage(command, "--forward-s", stages, &forward_s);
     good = read_per_stage(command, "--backward-s", stages, &backward_s) && good;
     good = read_per_stage(command, "--send-s", stages, &send_s) && good;
+    good = command_number(command, "--pair-frac", &pair_frac) && good;
     if (command_has(command, "--weight-s")) {
         good = read_per_stage(command, "--weight-s", stages, &weight_s) && good;
     }
     if (!good) {
         return false;
+    }
+    if (!(pair_frac > 0 && pair_frac <= 1)) {
+        return diag_push(
+            command->diag, DIAG_C750, (struct diag_place){0}, NULL,
+            "--pair-frac is %g: a pair lasts more than 0 and at most 1 times its slots", pair_frac);
     }
     double *sends_s = ARENA_PUSH(command->arena, double, count);
     for (uint32_t i = 0; i + 1 < count; i++) {
@@ -199,6 +215,7 @@ static bool read_times(struct command *command, const struct stream *stream,
         .send_s = sends_s,
         .send_back_s = sends_s,
         .send_blocks = command_has(command, "--send-blocks"),
+        .pair_frac = pair_frac,
     };
     return true;
 }
@@ -233,10 +250,10 @@ static double live_chunks_of(const struct answer *answer, uint32_t stage)
     return answer->stream.peak_live_chunks[stage];
 }
 
-/* In micro-batches: a chunk counts 1/chunks. */
+/* In micro-batches: a chunk counts copies/chunks. */
 static double live_of(const struct answer *answer, uint32_t stage)
 {
-    return live_chunks_of(answer, stage) / answer->stream.shape.chunks;
+    return live_chunks_of(answer, stage) * answer->stream.copies / answer->stream.shape.chunks;
 }
 
 static void dump_per_stage(const struct answer *answer, const char *key,
@@ -292,7 +309,7 @@ static void dump_order(const struct stream *stream, uint32_t stage, struct text 
     uint32_t shown = count < SHOWN_SLOTS ? count : SHOWN_SLOTS;
     text_push(out, "stage %u:", stage);
     for (uint32_t i = 0; i < shown; i++) {
-        text_push(out, " ");
+        text_push(out, i > 0 && stream->slots[stage][i - 1].paired ? "&" : " ");
         schedule_dump_slot(&stream->slots[stage][i], stream->shape.chunks, out);
     }
     if (shown < count) {
@@ -349,6 +366,7 @@ static bool simulate(struct command *command, const struct replay_times *times,
         .send_s = times->send_s,
         .send_back_s = times->send_back_s,
         .send_blocks = times->send_blocks,
+        .pair_frac = times->pair_frac,
     };
     struct schedule_run_result result;
     if (!schedule_run(&answer->stream, &run, command->arena, &result, command->diag)) {
@@ -359,6 +377,18 @@ static bool simulate(struct command *command, const struct replay_times *times,
     return true;
 }
 
+static int dump_csv(struct command *command, const struct stream *stream)
+{
+    if (stream->copies > 1) {
+        diag_push(command->diag, DIAG_C750, (struct diag_place){0}, NULL,
+                  "--csv: the schedule keeps %u copies of each model chunk, the table has one",
+                  stream->copies);
+        return command_fail(command);
+    }
+    stream_dump_table(stream, &command->out);
+    return 0;
+}
+
 static int run(struct command *command)
 {
     struct answer answer;
@@ -367,6 +397,9 @@ static int run(struct command *command)
     if (!read_stream(command, &answer) || !read_times(command, &answer.stream, &times) ||
         !command_choice(command, "--judge", &judge)) {
         return command_fail(command);
+    }
+    if (command_has(command, "--csv")) {
+        return dump_csv(command, &answer.stream);
     }
     if (judge == JUDGE_COSTMODEL) {
         replay(command, &times, &answer);

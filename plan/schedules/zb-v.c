@@ -26,7 +26,8 @@ static void push(struct writer *writer, enum slot_kind kind, uint32_t chunk)
 {
     uint32_t micro_batch = writer->next[kind][chunk]++;
     if (micro_batch < writer->micro_batches) {
-        writer->out[writer->count++] = (struct slot){kind, micro_batch, chunk};
+        writer->out[writer->count++] =
+            (struct slot){.kind = kind, .micro_batch = micro_batch, .chunk = chunk};
     }
 }
 

@@ -52,6 +52,7 @@ static struct schedule_run_times throw_all(const struct stream *stream)
     if (random_pop_below(&dice, 2) == 0) {
         times.release_s = throw_times(chunks, 5);
     }
+    times.pair_frac = random_pop_below(&dice, 2) == 0 ? 0 : 0.5 + 0.5 * random_pop_unit(&dice);
     return times;
 }
 
@@ -65,7 +66,8 @@ static struct replay_result replay(const struct stream *stream,
                                       .send_s = times->send_s,
                                       .send_back_s = times->send_back_s,
                                       .release_s = times->release_s,
-                                      .send_blocks = times->send_blocks};
+                                      .send_blocks = times->send_blocks,
+                                      .pair_frac = times->pair_frac};
     struct replay_plan plan;
     struct replay_result result;
     replay_build(stream, &arena, &plan);

@@ -3,7 +3,7 @@
 #include "planner/planner_inside.h"
 #include "tests/law/each_stream.h"
 
-#define ROUNDS 12
+#define ROUNDS 48
 
 struct chain {
     double forward_s, input_s, weight_s, again_s, first_s, last_s;
@@ -106,6 +106,9 @@ static void law(const struct schedule *schedule, const struct stream *stream)
 {
     ck_assert_msg(schedule->splits || !has_weight_slots(stream), "%s does not say that it splits",
                   schedule->name);
+    if (stream->copies > 1) {
+        return; /* no plan has such a stream */
+    }
     for (uint32_t round = 0; round < ROUNDS; round++) {
         const struct arena_mark mark = arena_find_mark(&arena);
         const struct chain chain = throw_chain();

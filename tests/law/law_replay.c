@@ -1,4 +1,6 @@
 /* What the replay of every pipeline schedule keeps: a second opinion, the bounds, the cuts. */
+#include <math.h>
+
 #include "costmodel/replay.h"
 
 #include "tests/law/each_stream.h"
@@ -22,7 +24,7 @@ static double *double_all(const double *times, uint32_t count)
     return doubled;
 }
 
-static struct replay_times throw_all(const struct stream *stream)
+static struct replay_times throw_all(const struct stream *stream, double pair_frac)
 {
     uint32_t chunks = stream->shape.stages * stream->shape.chunks;
     struct replay_times times = {.forward_s = throw_times(chunks, 1),
@@ -39,6 +41,7 @@ static struct replay_times throw_all(const struct stream *stream)
     if (random_pop_below(&dice, 2) == 0) {
         times.release_s = throw_times(chunks, 5);
     }
+    times.pair_frac = pair_frac;
     return times;
 }
 
@@ -86,47 +89,108 @@ static double naive_max(double a, double b)
     return a > b ? a : b;
 }
 
-/* Runs the head of the stage; false if it has none or its input is not there. */
+static uint32_t naive_chunk(const struct naive *naive, uint32_t stage, const struct slot *slot)
+{
+    return naive->stream->model_chunk[stage * naive->stream->shape.chunks + slot->chunk];
+}
+
+/* Position of the chunk in its chain. */
+static uint32_t naive_depth(const struct naive *naive, uint32_t chunk)
+{
+    const struct stream *stream = naive->stream;
+    return chunk % (stream->shape.stages * stream->shape.chunks / stream->copies);
+}
+
+static uint32_t naive_last(const struct naive *naive)
+{
+    const struct stream *stream = naive->stream;
+    return stream->shape.stages * stream->shape.chunks / stream->copies - 1;
+}
+
+/* Moves the start behind what the slot waits for; false if that is not there. */
+static bool naive_wait(const struct naive *naive, uint32_t stage, const struct slot *slot,
+                       double *start_s)
+{
+    const uint32_t chunk = naive_chunk(naive, stage, slot);
+    const bool forward = slot->kind == SLOT_FORWARD;
+    if (slot->kind == SLOT_WEIGHT_GRADIENT) {
+        return true;
+    }
+    const double arrived_s = *naive_input(naive, forward, chunk, slot->micro_batch);
+    if (arrived_s < 0) {
+        return false;
+    }
+    *start_s = naive_max(*start_s, arrived_s);
+    if (forward && naive->times->release_s != NULL) {
+        *start_s = naive_max(*start_s, naive->times->release_s[chunk]);
+    }
+    return true;
+}
+
+/* From start_s on; its end. */
+static double naive_work(struct naive *naive, uint32_t stage, const struct slot *slot,
+                         double start_s, double frac)
+{
+    const uint32_t chunk = naive_chunk(naive, stage, slot);
+    const double duration_s = frac * naive_duration(naive->times, slot->kind, chunk);
+    naive->begun_s[chunk] = naive->begun_s[chunk] < 0 ? start_s : naive->begun_s[chunk];
+    naive->end_s[chunk] = start_s + duration_s;
+    naive->busy_s[stage] += duration_s;
+    naive->makespan_s = naive_max(naive->makespan_s, start_s + duration_s);
+    return start_s + duration_s;
+}
+
+/* Seconds of the transfer of what the slot makes; `to`: chunk that gets it, or UINT32_MAX. */
+static double naive_transfer(const struct naive *naive, uint32_t stage, const struct slot *slot,
+                             uint32_t *to)
+{
+    const uint32_t chunk = naive_chunk(naive, stage, slot), depth = naive_depth(naive, chunk);
+    const bool forward = slot->kind == SLOT_FORWARD;
+    *to = UINT32_MAX;
+    if (slot->kind == SLOT_WEIGHT_GRADIENT || depth == (forward ? naive_last(naive) : 0)) {
+        return 0;
+    }
+    *to = forward ? chunk + 1 : chunk - 1;
+    return naive_send(naive, chunk, *to);
+}
+
+/* Runs the head of the stage, or the pair at its head; false if it has none or its input is not
+ * there. */
 static bool naive_run(struct naive *naive, uint32_t stage)
 {
     const struct stream *stream = naive->stream;
     if (naive->at[stage] == stream->slot_counts[stage]) {
         return false;
     }
-    struct slot slot = stream->slots[stage][naive->at[stage]];
-    uint32_t chunk = stream->model_chunk[stage * stream->shape.chunks + slot.chunk];
-    uint32_t last = stream->shape.stages * stream->shape.chunks - 1;
-    bool forward = slot.kind == SLOT_FORWARD, weight = slot.kind == SLOT_WEIGHT_GRADIENT;
-    double start_s = naive->free_s[stage];
-    if (!weight) {
-        double arrived_s = *naive_input(naive, forward, chunk, slot.micro_batch);
-        if (arrived_s < 0) {
+    const struct slot *slots = &stream->slots[stage][naive->at[stage]];
+    const uint32_t count = slots[0].paired ? 2 : 1;
+    const double frac = count == 2 && naive->times->pair_frac > 0 ? naive->times->pair_frac : 1;
+    double start_s = naive->free_s[stage], send_s[2], sends_s = 0;
+    uint32_t to[2];
+    for (uint32_t i = 0; i < count; i++) {
+        if (!naive_wait(naive, stage, &slots[i], &start_s)) {
             return false;
         }
-        start_s = naive_max(start_s, arrived_s);
     }
-    if (forward && naive->times->release_s != NULL) {
-        start_s = naive_max(start_s, naive->times->release_s[chunk]);
+    double end_s = start_s;
+    for (uint32_t i = 0; i < count; i++) {
+        end_s = naive_work(naive, stage, &slots[i], end_s, frac);
+        send_s[i] = naive_transfer(naive, stage, &slots[i], &to[i]);
+        sends_s += send_s[i];
     }
-    double duration_s = naive_duration(naive->times, slot.kind, chunk),
-           end_s = start_s + duration_s;
-    bool sends = !weight && chunk != (forward ? last : 0);
-    if (sends) {
-        uint32_t to = forward ? chunk + 1 : chunk - 1;
-        double send_s = naive_send(naive, chunk, to);
-        *naive_input(naive, forward, to, slot.micro_batch) = end_s + send_s;
-        naive->free_s[stage] = end_s + (naive->times->send_blocks ? send_s : 0);
-    } else {
-        naive->free_s[stage] = end_s;
+    naive->free_s[stage] = end_s + (naive->times->send_blocks ? sends_s : 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const bool forward = slots[i].kind == SLOT_FORWARD;
+        const uint32_t chunk = naive_chunk(naive, stage, &slots[i]);
+        if (to[i] != UINT32_MAX) {
+            *naive_input(naive, forward, to[i], slots[i].micro_batch) =
+                naive->times->send_blocks ? naive->free_s[stage] : end_s + send_s[i];
+        }
+        if (forward && naive_depth(naive, chunk) == naive_last(naive)) {
+            *naive_input(naive, false, chunk, slots[i].micro_batch) = 0; /* needs nobody else */
+        }
     }
-    if (forward && chunk == last) { /* its backward needs nothing from elsewhere */
-        *naive_input(naive, false, chunk, slot.micro_batch) = 0;
-    }
-    naive->begun_s[chunk] = naive->begun_s[chunk] < 0 ? start_s : naive->begun_s[chunk];
-    naive->end_s[chunk] = end_s;
-    naive->busy_s[stage] += duration_s;
-    naive->makespan_s = naive_max(naive->makespan_s, end_s);
-    naive->at[stage]++;
+    naive->at[stage] += count;
     return true;
 }
 
@@ -144,7 +208,8 @@ static struct naive naive_replay(const struct stream *stream, const struct repla
         .begun_s = ARENA_PUSH(&arena, double, chunks),
         .end_s = ARENA_PUSH(&arena, double, chunks)};
     for (uint32_t i = 0; i < inputs; i++) {
-        naive.arrived_s[0][i] = i < shape->micro_batches ? 0 : -1;
+        const bool begins = naive_depth(&naive, i / shape->micro_batches) == 0;
+        naive.arrived_s[0][i] = begins ? 0 : -1;
         naive.arrived_s[1][i] = -1;
     }
     for (uint32_t i = 0; i < chunks; i++) {
@@ -186,7 +251,8 @@ static struct judged judge(const struct stream *stream, const struct replay_time
 static void replay_law(const struct schedule *schedule, const struct stream *stream)
 {
     (void)schedule;
-    struct replay_times times = throw_all(stream);
+    struct replay_times times =
+        throw_all(stream, random_pop_below(&dice, 2) == 0 ? 0 : random_pop_unit(&dice));
     struct replay_result result = judge(stream, &times).result;
     struct naive naive = naive_replay(stream, &times);
     is_close(result.makespan_s, naive.makespan_s);
@@ -228,33 +294,34 @@ static double chunk_work(const struct stream *stream, const struct replay_times 
     return work_s;
 }
 
-/* Bound P9: the way to a stage's first chunk, all its own work, and the way back from there; the
- * last only where backwards are whole, since weight gradients may end a stage. */
+/* Bound P9: the way to the nearest of a stage's chunks, all its own work, and the way back from
+ * there; the last only where backwards are whole, since weight gradients may end a stage. */
 static double bound_of_stage(const struct naive *naive, uint32_t stage)
 {
     const struct stream *stream = naive->stream;
     const struct replay_times *times = naive->times;
-    uint32_t first = UINT32_MAX;
-    double work_s = 0, head_s = 0, tail_s = 0;
+    double work_s = 0, head_s = INFINITY, tail_s = INFINITY;
     bool split = false;
     for (uint32_t i = 0; i < stream->shape.chunks; i++) {
         uint32_t chunk = stream->model_chunk[stage * stream->shape.chunks + i];
-        first = chunk < first ? chunk : first;
+        double there_s = 0, back_s = 0;
+        for (uint32_t j = chunk - naive_depth(naive, chunk); j < chunk; j++) {
+            there_s += times->forward_s[j] + naive_send(naive, j, j + 1);
+            back_s += times->backward_s[j] + naive_send(naive, j + 1, j);
+        }
         work_s += chunk_work(stream, times, chunk);
+        head_s = there_s < head_s ? there_s : head_s;
+        tail_s = back_s < tail_s ? back_s : tail_s;
     }
     for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
         split = split || stream->slots[stage][i].kind == SLOT_WEIGHT_GRADIENT;
-    }
-    for (uint32_t chunk = 0; chunk < first; chunk++) {
-        head_s += times->forward_s[chunk] + naive_send(naive, chunk, chunk + 1);
-        tail_s += times->backward_s[chunk] + naive_send(naive, chunk + 1, chunk);
     }
     return head_s + work_s + (split ? 0 : tail_s);
 }
 
 static void bounds_law(const struct schedule *schedule, const struct stream *stream)
 {
-    struct replay_times times = throw_all(stream);
+    struct replay_times times = throw_all(stream, 0);
     times.input_s = NULL;
     struct replay_result result = judge(stream, &times).result;
     struct naive naive = {.stream = stream, .times = &times};
@@ -275,7 +342,7 @@ END_TEST
 
 static void cut_law(const struct schedule *schedule, const struct stream *stream)
 {
-    struct replay_times times = throw_all(stream);
+    struct replay_times times = throw_all(stream, 0);
     struct judged judged = judge(stream, &times);
     double makespan_s = judged.result.makespan_s;
     struct replay_cut cut;
@@ -283,7 +350,7 @@ static void cut_law(const struct schedule *schedule, const struct stream *stream
     replay_find_cut(&judged.plan, &times, judged.scratch, &cut);
     is_close(replay_find_bound(&cut, &times), makespan_s);
     for (uint32_t i = 0; i < 5; i++) {
-        struct replay_times other = throw_all(stream);
+        struct replay_times other = throw_all(stream, 0);
         other.send_blocks = other.send_blocks || cut.send_blocks;
         replay_find_times(&judged.plan, &other, judged.scratch, &judged.result);
         double bound_s = replay_find_bound(&cut, &other);
@@ -304,7 +371,7 @@ END_TEST
 static void growth_law(const struct schedule *schedule, const struct stream *stream)
 {
     (void)schedule;
-    struct replay_times times = throw_all(stream), more = times;
+    struct replay_times times = throw_all(stream, 0), more = times;
     uint32_t chunks = stream->shape.stages * stream->shape.chunks;
     double *forward_s = ARENA_PUSH(&arena, double, chunks);
     for (uint32_t i = 0; i < chunks; i++) {

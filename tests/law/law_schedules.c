@@ -50,6 +50,37 @@ START_TEST(other_shapes_are_refused_with_a_reason)
 }
 END_TEST
 
+/* The chain that the micro-batch takes: the one whose first chunk runs its forward. */
+static uint32_t chain_of(const struct stream *stream, uint32_t micro_batch)
+{
+    const uint32_t length = stream->shape.stages * stream->shape.chunks / stream->copies;
+    uint32_t chain = 0, found = 0;
+    for (uint32_t i = 0; i < stream->copies; i++) {
+        const uint32_t place = stream->chunk_place[i * length];
+        const uint32_t stage = place / stream->shape.chunks, chunk = place % stream->shape.chunks;
+        for (uint32_t j = 0; j < stream->slot_counts[stage]; j++) {
+            const struct slot *slot = &stream->slots[stage][j];
+            if (slot->kind == SLOT_FORWARD && slot->micro_batch == micro_batch &&
+                slot->chunk == chunk) {
+                chain = i;
+                found++;
+            }
+        }
+    }
+    ck_assert_uint_eq(found, 1);
+    return chain;
+}
+
+/* How often the stage must run a pair (chunk, micro-batch): once, or never where the micro-batch
+ * takes another chain. */
+static uint32_t runs_here(const struct stream *stream, uint32_t stage, uint32_t pair)
+{
+    const uint32_t chunk = pair / stream->shape.micro_batches;
+    const uint32_t length = stream->shape.stages * stream->shape.chunks / stream->copies;
+    const uint32_t chain = stream->model_chunk[stage * stream->shape.chunks + chunk] / length;
+    return stream->copies == 1 || chain_of(stream, pair % stream->shape.micro_batches) == chain;
+}
+
 /* Runs of each (kind, chunk, micro-batch), and that none comes before what it needs. */
 static void stage_runs_each_slot_once(const struct stream *stream, uint32_t stage)
 {
@@ -69,8 +100,9 @@ static void stage_runs_each_slot_once(const struct stream *stream, uint32_t stag
         runs[slot->kind][pair]++;
     }
     for (uint32_t i = 0; i < pairs; i++) {
-        ck_assert_uint_eq(runs[SLOT_FORWARD][i], 1);
-        ck_assert_uint_eq(runs[SLOT_BACKWARD][i] + runs[SLOT_INPUT_GRADIENT][i], 1);
+        ck_assert_uint_eq(runs[SLOT_FORWARD][i], runs_here(stream, stage, i));
+        ck_assert_uint_eq(runs[SLOT_BACKWARD][i] + runs[SLOT_INPUT_GRADIENT][i],
+                          runs[SLOT_FORWARD][i]);
         ck_assert_uint_eq(runs[SLOT_WEIGHT_GRADIENT][i], runs[SLOT_INPUT_GRADIENT][i]);
     }
 }
@@ -133,6 +165,40 @@ START_TEST(what_begins_is_released)
 }
 END_TEST
 
+/* The table of a stream is the stream, slot by slot; some chunks may have other local numbers. */
+static void table_law(const struct schedule *schedule, const struct stream *stream)
+{
+    struct stream same;
+    struct text table;
+    if (stream->copies > 1) {
+        return;
+    }
+    text_init(&table, &arena);
+    stream_dump_table(stream, &table);
+    ck_assert(stream_read_table(schedule->name, table.bytes, table.length, &arena, &same, &diag));
+    ck_assert_uint_eq(same.shape.stages, stream->shape.stages);
+    ck_assert_uint_eq(same.shape.chunks, stream->shape.chunks);
+    ck_assert_uint_eq(same.shape.micro_batches, stream->shape.micro_batches);
+    for (uint32_t stage = 0; stage < same.shape.stages; stage++) {
+        const uint32_t *chunks[2] = {&same.model_chunk[stage * same.shape.chunks],
+                                     &stream->model_chunk[stage * same.shape.chunks]};
+        ck_assert_uint_eq(same.slot_counts[stage], stream->slot_counts[stage]);
+        for (uint32_t i = 0; i < same.slot_counts[stage]; i++) {
+            const struct slot *a = &same.slots[stage][i], *b = &stream->slots[stage][i];
+            ck_assert_uint_eq(a->kind, b->kind);
+            ck_assert_uint_eq(a->micro_batch, b->micro_batch);
+            ck_assert_uint_eq(chunks[0][a->chunk], chunks[1][b->chunk]);
+            ck_assert(a->paired == b->paired);
+        }
+    }
+}
+
+START_TEST(tables_read_back)
+{
+    each_stream(table_law);
+}
+END_TEST
+
 TAP_MAIN("schedules", members_are_named_as_their_files, other_shapes_are_refused_with_a_reason,
          each_slot_runs_once_behind_what_it_needs, model_chunks_spread_one_to_one,
-         what_begins_is_released)
+         what_begins_is_released, tables_read_back)

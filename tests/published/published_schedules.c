@@ -19,7 +19,13 @@ struct row {
  * 2021, section 2.2): bubble (p-1)(F+B)/v, Megatron-LM's warm-up 2(p-1-i) + (v-1)p plus one
  * chunk alive; breadth-first (Lamy-Poirier 2023): the same bubble, everything alive; ZB-H1 and
  * ZB-H2 (Qi et al. 2023), B the input gradient: bubble (p-1)(F+B-W), p alive; (p-1)(F+B-2W) from
- * a stage's first to its last slot, 2p-1 alive; ZB-V (Qi et al. 2024): no wait inside, p alive. */
+ * a stage's first to its last slot, 2p-1 alive; ZB-V (Qi et al. 2024): no wait inside, p alive;
+ * 2BP (Rae et al. 2024): (p-1)(F+B) with all weight gradients at the end, on GPipe and 1F1B, 9 and
+ * 18 for 1 and 4 micro-batches through 4 stages, 15 and 27 for 4 and 8 with weight gradients in the
+ * waits; DAPPLE's policy PB (Fan et al. 2021): 2(p-i)-1 forwards before the first backward; Chimera
+ * (Li and Hoefler 2021): pF + (2p-2)B for p micro-batches; DualPipe (DeepSeek-AI 2024): bubble
+ * (p/2-1)(P+B-2W), P a pair, B a whole backward less W, p+1 alive. Hanayo's are those of the same
+ * rule, earliest micro-batch and backward first, replayed elsewhere. */
 static const struct row rows[] = {
     {"gpipe", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {8, 8, 8, 8}, false},
     {"1f1b", {4, 1, 8}, 1, 1, 1, 8 * 3 + 9, {4, 3, 2, 1}, false},
@@ -43,6 +49,28 @@ static const struct row rows[] = {
     {"zb-h2", {8, 1, 24}, 1, 1, 1, 24 * 3 + 7, {15, 15, 15, 15, 15, 15, 15, 15}, true},
     {"zb-v", {4, 2, 8}, 1, 1, 1, 8 * 3 + 1.5, {8, 8, 8, 8}, true},
     {"zb-v", {8, 2, 24}, 1, 1, 1, 24 * 3 + 3.5, {16, 16, 16, 16, 16, 16, 16, 16}, true},
+    {"2bp-gpipe", {4, 1, 8}, 1, 1, 1, 8 * 3 + 6, {8, 8, 8, 8}, false},
+    {"2bp-1f1b", {4, 1, 8}, 1, 1, 1, 8 * 3 + 6, {8, 8, 8, 8}, false},
+    {"2bp-1f1b", {8, 1, 24}, 2, 3, 1, 24 * 6 + 7 * 5, {0}, false},
+    {"2bp-gpipe", {4, 1, 1}, 1, 1, 1, 9, {1, 1, 1, 1}, false},
+    {"2bp-gpipe", {4, 1, 4}, 1, 1, 1, 18, {4, 4, 4, 4}, false},
+    {"zb-h1", {4, 1, 4}, 1, 1, 1, 15, {0}, false},
+    {"zb-h1", {4, 1, 8}, 1, 1, 1, 27, {0}, false},
+    {"1f1b", {4, 1, 4}, 1, 1, 1, 21, {4, 3, 2, 1}, false},
+    {"1f1b-deep", {4, 1, 8}, 1, 1, 1, 33, {7, 5, 3, 1}, false},
+    {"chimera", {4, 2, 4}, 1, 2, 0, 4 * 1 + 6 * 2, {3, 4, 4, 3}, false},
+    {"chimera", {6, 2, 6}, 1, 2, 0, 6 * 1 + 10 * 2, {0}, false},
+    {"chimera", {8, 2, 8}, 1, 2, 0, 8 * 1 + 14 * 2, {0}, false},
+    {"chimera", {16, 2, 16}, 1, 2, 0, 16 * 1 + 30 * 2, {0}, false},
+    {"hanayo", {4, 2, 4}, 1, 2, 0, 18, {0}, false},
+    {"hanayo", {4, 4, 4}, 1, 2, 0, 15.25, {0}, false},
+    {"hanayo", {4, 8, 4}, 1, 2, 0, 13.625, {0}, false},
+    {"hanayo", {8, 2, 8}, 1, 2, 0, 38, {0}, false},
+    {"hanayo", {8, 4, 8}, 1, 2, 0, 31.5, {0}, false},
+    {"hanayo", {8, 8, 8}, 1, 2, 0, 27.75, {0}, false},
+    {"dualpipe", {8, 2, 20}, 1, 1, 1, 60 + 6, {9, 9, 9, 9, 9, 9, 9, 9}, false},
+    {"dualpipe", {4, 2, 8}, 1, 1, 1, 24 + 2, {5, 5, 5, 5}, false},
+    {"dualpipe-v", {4, 2, 10}, 2, 2, 2, 60 + 6, {9, 9, 9, 9}, false},
     {"gpipe", {4, 1, 4}, 1, 2, 0, 21, {0}, false},
     {"1f1b", {4, 1, 4}, 1, 2, 0, 21, {0}, false},
 };
@@ -61,11 +89,12 @@ static double *fill(uint32_t count, double value)
 static double find_makespan(const struct stream *stream, const struct row *row)
 {
     uint32_t chunks = row->shape.chunks, count = row->shape.stages * chunks;
+    double share = (double)stream->copies / chunks; /* of a chunk in a stage's time */
     struct replay_times times = {
-        .forward_s = fill(count, row->forward_s / chunks),
-        .backward_s = fill(count, (row->backward_s + row->weight_s) / chunks),
-        .input_s = fill(count, row->backward_s / chunks),
-        .weight_s = fill(count, row->weight_s / chunks),
+        .forward_s = fill(count, row->forward_s * share),
+        .backward_s = fill(count, (row->backward_s + row->weight_s) * share),
+        .input_s = fill(count, row->backward_s * share),
+        .weight_s = fill(count, row->weight_s * share),
     };
     struct replay_plan plan;
     struct replay_result result;

@@ -72,7 +72,11 @@ START_TEST(refuses_what_is_no_table)
     refuses("0F0,0X0,0B0", DIAG_P444, 1, 5, "'0X0' is no slot");
     refuses("0F0,0B0\n1F0, 1F,1B0", DIAG_P444, 2, 6, "'1F' is no slot");
     refuses("0F0,0B0 x", DIAG_P444, 1, 5, "'0B0 x' is no slot");
-    refuses("0F0,(1F1;0B0)OVERLAP_F_B", DIAG_P444, 1, 5, "OVERLAP_F_B' is no slot");
+    refuses("0F0,(1F1;0B0)OVERLAP_B_F", DIAG_P444, 1, 5, "OVERLAP_B_F' is no slot");
+    refuses("0F0,(0F1,0B0),0B1", DIAG_P444, 1, 5, "'(0F1' is no slot");
+    refuses("0F0,(0F1;0F2)OVERLAP_F_B,0B0,0B1,0B2", DIAG_P442, 1, 1, "with what is no backward");
+    refuses("(0B0;0F1)OVERLAP_F_B", DIAG_P442, 1, 1, "before its forward");
+    refuses("(0F0;0B0)OVERLAP_F_B", DIAG_P442, 1, 1, "with its own backward");
     refuses("0F99999999999,0B0", DIAG_P444, 1, 1, "is no slot");
     refuses("9999999F0,0B9999999", DIAG_P444, 0, 0, "too many");
     refuses("0F0,0B0,1F0\n1B0", DIAG_P444, 2, 1, "stage 0 and on stage 1");
@@ -166,10 +170,10 @@ START_TEST(spells_slots)
         uint32_t chunks;
         const char *text;
     } cases[] = {
-        {{SLOT_FORWARD, 12, 0}, 1, "F12"},
-        {{SLOT_BACKWARD, 0, 0}, 1, "B0"},
-        {{SLOT_INPUT_GRADIENT, 3, 1}, 2, "B3.1"},
-        {{SLOT_WEIGHT_GRADIENT, 3, 0}, 2, "W3.0"},
+        {{.kind = SLOT_FORWARD, .micro_batch = 12, .chunk = 0}, 1, "F12"},
+        {{.kind = SLOT_BACKWARD, .micro_batch = 0, .chunk = 0}, 1, "B0"},
+        {{.kind = SLOT_INPUT_GRADIENT, .micro_batch = 3, .chunk = 1}, 2, "B3.1"},
+        {{.kind = SLOT_WEIGHT_GRADIENT, .micro_batch = 3, .chunk = 0}, 2, "W3.0"},
     };
     arena_init(&arena);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
