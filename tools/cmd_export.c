@@ -21,6 +21,20 @@ static bool find_exporter(struct command *command, const struct exporter **out)
                      "--to is '%s': nothing is exported to that", name);
 }
 
+static void dump_json(struct command *command, const struct problem *problem,
+                      const struct exporter *exporter, const struct text *text)
+{
+    struct json_writer out;
+    json_writer_init(&out, &command->out, false);
+    json_push_object(&out);
+    report_push_head(command, problem, &out);
+    json_push_key_string(&out, "target", exporter->name);
+    json_push_key_bool(&out, "script", command_has(command, "--script"));
+    json_push_key_string(&out, "text", text->bytes);
+    json_pop_object(&out);
+    text_push(&command->out, "\n");
+}
+
 static int run(struct command *command)
 {
     struct plan_file file;
@@ -37,13 +51,16 @@ static int run(struct command *command)
                         command->diag)) {
         return command_fail(command);
     }
-    if (!command_has(command, "-o")) {
-        text_push_bytes(&command->out, text.bytes, text.length);
-        return 0;
+    if (command_has(command, "-o") &&
+        !(command_text(command, "-o", &path) && command_write(command, path, &text))) {
+        return command_fail(command);
     }
-    return command_text(command, "-o", &path) && command_write(command, path, &text)
-               ? 0
-               : command_fail(command);
+    if (command->json) {
+        dump_json(command, &problem, exporter, &text);
+    } else if (!command_has(command, "-o")) {
+        text_push_bytes(&command->out, text.bytes, text.length);
+    }
+    return 0;
 }
 
 static const struct flag flags[] = {

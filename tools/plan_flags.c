@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define ZERO_POLICY "shard"
-#define KEEP_POLICY "keep"
 #define EXPERT_TENSOR "--etp"
 
 static const struct diag_place nowhere = {0};
@@ -60,6 +58,14 @@ static const struct flag other_flags[] = {
     {.name = NULL},
 };
 
+/* Not in a search: its bounds know only what policies offer to it. */
+static const struct flag policy_flag = {
+    .name = PLAN_FLAGS_POLICY,
+    .kind = FLAG_TEXT,
+    .value = "JSON",
+    .help = "other policies (shardplan list policies), one object or a list, as in a plan file",
+    .absent = "none"};
+
 #define OTHER_COUNT (sizeof other_flags / sizeof other_flags[0])
 
 /* --- the flags ----------------------------------------------------------------------------- */
@@ -102,9 +108,20 @@ static struct flag variant_flag(const struct dim *dim, bool searched, struct are
                          .absent = searched ? "searched" : dim->variants[0].name};
 }
 
+static struct flag other_flag(const struct flag *stated, bool searched)
+{
+    struct flag flag = *stated;
+    flag.searchable = searched;
+    flag.absent = searched ? "searched" : flag.absent;
+    if (flag.kind == FLAG_CHOICE && flag.choices == NULL) {
+        flag.choices = schedule_names();
+    }
+    return flag;
+}
+
 static const struct flag *build(struct arena *arena, bool searched)
 {
-    struct flag *flags = ARENA_PUSH(arena, struct flag, 2 * dim_table_count + OTHER_COUNT);
+    struct flag *flags = ARENA_PUSH(arena, struct flag, 2 * dim_table_count + OTHER_COUNT + 1);
     uint32_t count = 0;
     for (uint32_t i = 0; i < dim_table_count; i++) {
         flags[count++] = dim_flag(dim_table[i], searched);
@@ -112,17 +129,13 @@ static const struct flag *build(struct arena *arena, bool searched)
             flags[count++] = variant_flag(dim_table[i], searched, arena);
         }
     }
-    for (uint32_t i = 0; i < OTHER_COUNT; i++, count++) {
-        flags[count] = other_flags[i];
-        if (flags[count].name == NULL) {
-            continue;
-        }
-        flags[count].searchable = searched;
-        flags[count].absent = searched ? "searched" : flags[count].absent;
-        if (flags[count].kind == FLAG_CHOICE && flags[count].choices == NULL) {
-            flags[count].choices = schedule_names();
-        }
+    for (uint32_t i = 0; other_flags[i].name != NULL; i++) {
+        flags[count++] = other_flag(&other_flags[i], searched);
     }
+    if (!searched) {
+        flags[count++] = policy_flag;
+    }
+    flags[count] = (struct flag){.name = NULL};
     return flags;
 }
 
@@ -149,7 +162,7 @@ bool plan_flags_any(const struct command *command)
             return true;
         }
     }
-    return false;
+    return command_has(command, policy_flag.name);
 }
 
 /* --- values -------------------------------------------------------------------------------- */
@@ -247,7 +260,7 @@ struct policy_use plan_flags_recompute(const char *granularity)
 {
     struct policy_use use;
     memset(&use, 0, sizeof use);
-    use.kind = policy_find(KEEP_POLICY);
+    use.kind = policy_find(PLAN_FLAGS_KEEP_POLICY);
     set_word(&use, "what", "recompute");
     set_word(&use, "granularity", granularity);
     return use;
@@ -294,7 +307,8 @@ static uint32_t policy_index(const char *name)
 
 static bool read_policies(struct command *command, struct planner_pins *out)
 {
-    const uint32_t zero = policy_index(ZERO_POLICY), keep = policy_index(KEEP_POLICY);
+    const uint32_t zero = policy_index(PLAN_FLAGS_ZERO_POLICY),
+                   keep = policy_index(PLAN_FLAGS_KEEP_POLICY);
     bool good = true;
     if (is_pinned(command, "--zero")) {
         uint32_t level = 0;
@@ -367,7 +381,7 @@ bool plan_flags_read_pins(struct command *command, struct planner_pins *out)
 
 void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena)
 {
-    const uint32_t keep = policy_index(KEEP_POLICY);
+    const uint32_t keep = policy_index(PLAN_FLAGS_KEEP_POLICY);
     pins->order_pinned = true;
     pins->micro_batch = pins->micro_batch == 0 ? 1 : pins->micro_batch;
     if (!pins->policy_pinned[keep] && pins->policy_choices[keep] == 0) {

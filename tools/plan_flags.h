@@ -15,6 +15,9 @@ bool plan_flags_any(const struct command *command);
 
 #define PLAN_FLAGS_ORDER "--rank-order"
 #define PLAN_FLAGS_USUAL "default"
+#define PLAN_FLAGS_POLICY "--policy"
+#define PLAN_FLAGS_ZERO_POLICY "shard"
+#define PLAN_FLAGS_KEEP_POLICY "keep"
 
 /* What the flags fix, rank order but for being given left aside. */
 bool plan_flags_read_values(struct command *command, struct planner_pins *out);
@@ -32,6 +35,13 @@ void plan_flags_build(const struct problem *problem, const struct planner_pins *
                       struct arena *arena, struct plan *out);
 /* Recomputation of "selective" parts or of "full" layers. */
 struct policy_use plan_flags_recompute(const char *granularity);
+
+/* Appends the policies that --policy states. */
+bool plan_flags_read_uses(struct command *command, struct plan *plan);
+/* Is it what --zero or --recompute say? */
+bool plan_flags_has_words(const struct policy_use *use);
+/* " --policy '[...]'" with all others; nothing where there are none. */
+void plan_flags_dump_uses(const struct plan *plan, struct arena *arena, struct text *out);
 
 /* What a plan says in terms of these flags. */
 struct plan_words {

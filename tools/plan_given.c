@@ -158,5 +158,5 @@ bool plan_flags_read(struct command *command, const struct problem *problem, str
         return false;
     }
     build(problem, &pins, order, command->arena, out);
-    return true;
+    return plan_flags_read_uses(command, out);
 }

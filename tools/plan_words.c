@@ -6,7 +6,8 @@
 static const struct policy_use *find_use(const struct plan *plan, const char *policy)
 {
     for (uint32_t i = 0; i < plan->policy_count; i++) {
-        if (strcmp(plan->policies[i].kind->name, policy) == 0) {
+        if (strcmp(plan->policies[i].kind->name, policy) == 0 &&
+            plan_flags_has_words(&plan->policies[i])) {
             return &plan->policies[i];
         }
     }
@@ -15,14 +16,14 @@ static const struct policy_use *find_use(const struct plan *plan, const char *po
 
 static uint32_t zero_of(const struct plan *plan)
 {
-    const struct policy_use *use = find_use(plan, "shard");
+    const struct policy_use *use = find_use(plan, PLAN_FLAGS_ZERO_POLICY);
     const struct policy_value *states = use == NULL ? NULL : policy_find_value(use, "tensors");
     return states == NULL ? 0 : states->word_count;
 }
 
 static const char *recompute_of(const struct plan *plan, struct arena *arena)
 {
-    const struct policy_use *use = find_use(plan, "keep");
+    const struct policy_use *use = find_use(plan, PLAN_FLAGS_KEEP_POLICY);
     const struct policy_value *granularity =
         use == NULL ? NULL : policy_find_value(use, "granularity");
     const struct policy_value *layers = use == NULL ? NULL : policy_find_value(use, "layers");
@@ -74,11 +75,23 @@ bool plan_flags_is_default_order(const struct plan *plan, const struct runtime *
     return true;
 }
 
+/* Dimensions that are said even where their degree is 1: what everyone looks for first. */
+static bool is_always_said(const struct dim *dim)
+{
+    static const char *const said[] = {"tp", "dp", "pp"};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        if (strcmp(dim->name, said[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void push_dim(const struct dim *dim, const struct plan_words *words, uint32_t index,
                      struct text *out)
 {
     const uint32_t degree = words->degrees[index];
-    if (dim->kind != DIM_FACTOR && degree <= 1) {
+    if (degree <= 1 && !is_always_said(dim)) {
         return;
     }
     text_push(out, out->length > 0 ? " " : "");
@@ -108,10 +121,7 @@ void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, str
     struct plan_words words;
     plan_flags_describe(plan, arena, &words);
     for (uint32_t i = 0; i < dim_table_count; i++) {
-        const bool idle = words.degrees[i] <= 1 && strcmp(dim_table[i]->name, "cp") == 0;
-        if (!idle) {
-            push_dim(dim_table[i], &words, i, out);
-        }
+        push_dim(dim_table[i], &words, i, out);
     }
     const struct plan_schedule *schedule = &plan->schedule;
     text_push(out, " --micro-batch-size %u", schedule->micro_batch);
@@ -122,6 +132,7 @@ void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, str
         text_push(out, " --schedule %s", schedule->schedule->name);
     }
     text_push(out, " --zero %u --recompute %s", words.zero, words.recompute);
+    plan_flags_dump_uses(plan, arena, out);
     if (!plan_flags_is_default_order(plan, runtime)) {
         push_order(plan, out);
     }
