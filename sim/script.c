@@ -42,20 +42,32 @@ static void add_move(struct writer *writer, const struct work_message *message)
     next->pieces = message->pieces > next->pieces ? message->pieces : next->pieces;
 }
 
+/* The ranks of a stage wait for one another: where kinds of devices are mixed, for the slowest. */
+static double slowest_s(const struct prices *prices, const struct work_compute *const *items,
+                        uint32_t count)
+{
+    double slowest = 0.0;
+    for (uint32_t kind = 0; kind < prices->accelerator_count; kind++) {
+        enum provenance provenance;
+        const double own_s = prices_compute_s(prices, kind, items, count, &provenance);
+        slowest = own_s > slowest ? own_s : slowest;
+    }
+    return slowest;
+}
+
 /* Keys arrive in pieces, so attention runs as that many smaller kernels. */
 static double kernel_s(const struct prices *prices, const struct work_compute *const *items,
                        uint32_t count, uint32_t pieces)
 {
-    enum provenance provenance;
     if (pieces <= 1 || items[0]->kind != OP_ATTENTION) {
-        return prices_compute_s(prices, 0, items, count, &provenance);
+        return slowest_s(prices, items, count);
     }
     struct work_compute piece = *items[0];
     piece.keys = piece.keys >= pieces ? piece.keys / pieces : 1;
     piece.flops /= (double)pieces;
     piece.bytes /= (double)pieces;
     const struct work_compute *one = &piece;
-    return (double)pieces * prices_compute_s(prices, 0, &one, 1, &provenance);
+    return (double)pieces * slowest_s(prices, &one, 1);
 }
 
 static void add_kernel(struct writer *writer, const struct work_compute *const *items,

@@ -157,6 +157,17 @@ static void walk_stage(const struct load *load, uint32_t stage, struct stage_est
     arena_release(&arena);
 }
 
+/* A stage may sit on the device that has least. */
+static double smallest_bytes(const struct cluster *cluster)
+{
+    uint64_t bytes = cluster->accelerators[0].memory_bytes;
+    for (uint32_t i = 1; i < cluster->accelerator_count; i++) {
+        const uint64_t own = cluster->accelerators[i].memory_bytes;
+        bytes = own < bytes ? own : bytes;
+    }
+    return (double)bytes;
+}
+
 static void add_all(const struct load *load, uint32_t stage, struct stage_estimate *out,
                     struct sim_stage *moment, struct level_log *log)
 {
@@ -181,8 +192,8 @@ static void add_all(const struct load *load, uint32_t stage, struct stage_estima
         out->peak_bytes += out->memory_bytes[i];
     }
     out->first_step_peak_bytes = out->peak_bytes - moments;
-    out->capacity_bytes = (double)load->work->problem->cluster->accelerators[0].memory_bytes *
-                          (1.0 - setup->memory_headroom_frac);
+    out->capacity_bytes =
+        smallest_bytes(load->work->problem->cluster) * (1.0 - setup->memory_headroom_frac);
     moment->peak_bytes = out->peak_bytes;
 }
 

@@ -149,6 +149,23 @@ static const char *describe(const struct judged *judged)
 
 typedef void law(struct judged *judged);
 
+/* Every device is of the cluster's kind, or some are of a slower and smaller one. */
+static bool is_mixed;
+
+static void mix_devices(void)
+{
+    struct accelerator *kinds = ARENA_PUSH(&arena, struct accelerator, 2);
+    uint32_t *kind_of = ARENA_PUSH(&arena, uint32_t, cluster.device_count);
+    kinds[0] = cluster.accelerators[0];
+    ck_assert(accelerator_read("A100-SXM4-40GB", (struct diag_place){0}, &arena, &kinds[1], &diag));
+    for (uint32_t i = 0; i < cluster.device_count; i++) {
+        kind_of[i] = i % 3 == 2;
+    }
+    cluster.accelerators = kinds;
+    cluster.accelerator_count = 2;
+    cluster.device_kind = kind_of;
+}
+
 static void hold(law *holds)
 {
     struct random random;
@@ -156,6 +173,9 @@ static void hold(law *holds)
     uint32_t found = 0;
     for (size_t m = 0; m < MODEL_COUNT; m++) {
         begin(models[m]);
+        if (is_mixed) {
+            mix_devices();
+        }
         struct runtime each[4];
         for (uint32_t i = 0; i < 4; i++) {
             ck_assert(runtime_read(runtimes[i], (struct diag_place){0}, &arena, &each[i], &diag));
@@ -227,6 +247,41 @@ static void same_law(struct judged *judged)
 START_TEST(nothing_on_is_the_cost_model)
 {
     hold(same_law);
+}
+END_TEST
+
+/* The same plan where all devices are of the second kind. */
+static double slow_step_s(struct judged *judged)
+{
+    const struct cluster mixed = cluster;
+    struct judged slow = *judged;
+    struct costmodel costmodel;
+    cluster.accelerators = &mixed.accelerators[1];
+    cluster.accelerator_count = 1;
+    cluster.device_kind = NULL;
+    price(&slow, &costmodel);
+    costmodel_release(&costmodel);
+    cluster = mixed;
+    return slow.estimate.step_s;
+}
+
+/* Ranks wait for the slowest, and what is on the smallest must fit. */
+static void mixed_law(struct judged *judged)
+{
+    const double least = (double)cluster.accelerators[1].memory_bytes;
+    struct sim_result result;
+    same_law(judged);
+    simulate(judged, &nothing, true, &result);
+    is_near(judged, result.estimate.step_s, slow_step_s(judged), 1e-9);
+    ck_assert_double_eq(result.estimate.stages[0].capacity_bytes, least);
+    ck_assert_double_eq(judged->estimate.stages[0].capacity_bytes, least);
+}
+
+START_TEST(the_slowest_of_several_kinds_sets_the_pace)
+{
+    is_mixed = true;
+    hold(mixed_law);
+    is_mixed = false;
 }
 END_TEST
 
@@ -317,4 +372,5 @@ START_TEST(never_below_the_work)
 }
 END_TEST
 
-TAP_MAIN("sim_steps", nothing_on_is_the_cost_model, op_by_op_is_the_same, never_below_the_work)
+TAP_MAIN("sim_steps", nothing_on_is_the_cost_model, the_slowest_of_several_kinds_sets_the_pace,
+         op_by_op_is_the_same, never_below_the_work)
