@@ -1,6 +1,7 @@
 /* Text that grows inside an arena. */
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,7 @@ char *text_build_copy(struct arena *arena, const char *bytes, size_t length)
 char *text_build(struct arena *arena, const char *format, ...)
 {
     va_list arguments, again;
+    assert(format != NULL);
     va_start(arguments, format);
     va_copy(again, arguments);
     int written = vsnprintf(NULL, 0, format, arguments);
