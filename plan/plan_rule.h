@@ -48,6 +48,8 @@ void plan_rule_axes(struct plan_rules *rules);
 void plan_rule_schedule(struct plan_rules *rules);
 /* Policies: their own rules, and conflicts between two of a kind. */
 void plan_rule_policies(struct plan_rules *rules);
+/* Policies that must not be missing. */
+void plan_rule_needed(struct plan_rules *rules);
 /* One policy's part of that: what it names exists. */
 void plan_rule_targets(struct plan_rules *rules, const struct policy_use *use);
 /* "3" or "0-11" to first and last; false when the text is no range. */

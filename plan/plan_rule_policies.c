@@ -107,3 +107,26 @@ void plan_rule_policies(struct plan_rules *rules)
         }
     }
 }
+
+static bool is_used(const struct plan *plan, const struct policy *kind)
+{
+    for (uint32_t i = 0; i < plan->policy_count; i++) {
+        if (plan->policies[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+void plan_rule_needed(struct plan_rules *rules)
+{
+    for (uint32_t i = 0; i < policy_table_count && !plan_rule_is_settled(rules); i++) {
+        const struct policy *kind = policy_table[i];
+        const char *reason = kind->needed == NULL || is_used(rules->plan, kind)
+                                 ? NULL
+                                 : kind->needed(rules->problem, rules->plan);
+        if (reason != NULL)
+            plan_rule_break(rules, DIAG_P420, reason,
+                            "runtime '%s' does not run this without policy '%s'",
+                            rules->problem->setup->runtime->name, kind->name);
+    }
+}

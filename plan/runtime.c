@@ -18,6 +18,9 @@ static const char *const keys[] = {
     "rank_orders",
     "other_rank_orders",
     "needs",
+    "recompute",
+    "unsharded_alone",
+    "models",
     "zero_levels",
     "zero_pipeline_only_first",
     "overlaps_gradient_reduce",
@@ -78,6 +81,8 @@ static bool read_lists(struct json_value object, struct arena *arena, struct run
     bool good = runtime_read_names(object, "schedules", arena, out->schedules, diag);
     good = runtime_read_names(object, "dims", arena, out->dims, diag) && good;
     good = runtime_read_names(object, "variants", arena, out->variants, diag) && good;
+    good = runtime_read_names(object, "recompute", arena, out->recompute, diag) && good;
+    good = runtime_read_models(object, arena, out, diag) && good;
     good = runtime_read_names(object, "frameworks", arena, out->frameworks, diag) && good;
     good = runtime_read_ranks(object, arena, out, diag) && good;
     return read_levels(object, &out->zero_levels, diag) && good;
@@ -87,6 +92,7 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
 {
     bool good = json_read_bool_or(object, "zero_pipeline_only_first", false,
                                   &out->zero_pipeline_only_first, diag);
+    good = json_read_bool_or(object, "unsharded_alone", false, &out->unsharded_alone, diag) && good;
     good = json_read_bool_or(object, "overlaps_gradient_reduce", false,
                              &out->overlaps_gradient_reduce, diag) &&
            good;
@@ -154,6 +160,11 @@ bool runtime_accepts_variant(const struct runtime *runtime, const char *variant)
     return variant == NULL || runtime->variants[0] == NULL || is_among(variant, runtime->variants);
 }
 
+bool runtime_accepts_recompute(const struct runtime *runtime, const char *kind)
+{
+    return runtime->recompute[0] == NULL || is_among(kind, runtime->recompute);
+}
+
 uint32_t runtime_find_place(const struct runtime *runtime, const char *dim, uint32_t otherwise)
 {
     for (uint32_t i = 0; runtime->order_count > 0 && runtime->orders[0].dims[i] != NULL; i++) {
@@ -175,6 +186,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
     const double amounts[] = {
         runtime->zero_levels,
         runtime->zero_pipeline_only_first,
+        runtime->unsharded_alone,
         runtime->overlaps_gradient_reduce,
         runtime->overlaps_parameter_gather,
         runtime->overlaps_send,
@@ -191,6 +203,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
     unsigned long long digest = digest_names(TEXT_DIGEST_SEED, runtime->schedules);
     digest = digest_names(digest, runtime->dims);
     digest = digest_names(digest, runtime->variants);
+    digest = digest_names(digest, runtime->recompute);
     for (uint32_t i = 0; i < runtime->order_count; i++) {
         const struct runtime_order *order = &runtime->orders[i];
         const char *const equal[] = {order->equal[0], order->equal[1], NULL};

@@ -7,6 +7,9 @@
 /* A list of names, absent or null: none. out: RUNTIME_LIST_MAX, NULL-terminated when it was. */
 bool runtime_read_names(struct json_value object, const char *key, struct arena *arena,
                         const char **out, struct diag *diag);
+/* "models". */
+bool runtime_read_models(struct json_value object, struct arena *arena, struct runtime *out,
+                         struct diag *diag);
 /* "rank_orders", "needs". */
 bool runtime_read_ranks(struct json_value object, struct arena *arena, struct runtime *out,
                         struct diag *diag);

@@ -28,6 +28,11 @@ struct runtime_need {
     const char *axis, *dim, *fold;
 };
 
+/* A definition of a model that a framework ships: its own name for it, that of the zoo. */
+struct runtime_model {
+    const char *name, *model;
+};
+
 /* What a training framework does, accepts and costs; one data file each in prices/runtimes/. */
 struct runtime {
     const char *name;               /* as its data file says; "any" when none was named: the
@@ -41,6 +46,13 @@ struct runtime {
     bool other_orders;              /* plans may have others too; a search tries only those above */
     struct runtime_need needs[RUNTIME_NEED_MAX];
     uint32_t need_count;
+    const char *recompute[RUNTIME_LIST_MAX];    /* accepted kinds of recomputation: "selective",
+                                     * "full", "first-layers" (full, of the first so many of a
+                                     * chunk); empty: all */
+    bool unsharded_alone;           /* replicas with whole states only where nothing else is
+                                     * parallel */
+    const struct runtime_model *models;     /* definitions that it ships */
+    uint32_t model_count;
     uint32_t zero_levels;           /* bit z set: optimiser sharding level z accepted */
     bool zero_pipeline_only_first;  /* levels 2 and 3 refuse pipeline stages > 1 */
     bool overlaps_gradient_reduce;  /* gradient reduction under the backward of later layers */
@@ -75,6 +87,7 @@ bool runtime_accepts_dim(const struct runtime *runtime, const char *dim);
  * without orders, or not in it, `otherwise`. Small is innermost. */
 uint32_t runtime_find_place(const struct runtime *runtime, const char *dim, uint32_t otherwise);
 bool runtime_accepts_variant(const struct runtime *runtime, const char *variant);
+bool runtime_accepts_recompute(const struct runtime *runtime, const char *kind);
 
 struct optimizer {
     const char *name;               /* "adam" */

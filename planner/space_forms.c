@@ -123,6 +123,16 @@ static uint32_t gather_pinned(const struct planner_pins *pins, const struct poli
     return count;
 }
 
+/* Not using the policy is no option: the first use takes its place. */
+static void drop_none(struct policy_options *out)
+{
+    out->count--;
+    out->pinned = out->uses;
+    out->pinned_count = out->count > 0 ? 1 : 0;
+    out->uses++;
+    out->leaner++;
+}
+
 static void fill_options(struct search *search, struct plan *plan, uint32_t policy,
                          struct policy_options *out)
 {
@@ -140,7 +150,9 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
                     kind->choose(search->problem, plan, choice - 1, search->arena, pinned)
                 ? 1
                 : 0;
-        out->count = use_is_legal(search, plan, pinned, out->pinned_count) ? 1 : 0;
+        const bool missing = out->pinned_count == 0 && kind->needed != NULL &&
+                             kind->needed(search->problem, plan) != NULL;
+        out->count = !missing && use_is_legal(search, plan, pinned, out->pinned_count) ? 1 : 0;
         return;
     }
     if (kind->choose == NULL) {
@@ -163,6 +175,9 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
     struct policy_use *kept = ARENA_PUSH(search->arena, struct policy_use, out->count - 1);
     memcpy(kept, uses, (out->count - 1) * sizeof *kept);
     out->uses = kept;
+    if (kind->needed != NULL && kind->needed(search->problem, plan) != NULL) {
+        drop_none(out);
+    }
     arena_pop(&search->scratch, mark);
 }
 

@@ -40,6 +40,37 @@ enum { WHAT_KEEP, WHAT_RECOMPUTE };
 
 enum { FIELD_WHAT, FIELD_GRANULARITY, FIELD_LAYERS };
 
+/* Text for people only: without a diag the caller wants no more than the answer. */
+#define REFUSE(diag, ...) ((diag) != NULL && diag_push((diag), __VA_ARGS__))
+
+/* What the runtimes' lists call it; NULL: nothing is recomputed. */
+static const char *kind_of(const struct plan *plan, const struct problem *problem,
+                           const struct policy_use *use)
+{
+    const struct policy_value *granularity = &use->values[FIELD_GRANULARITY];
+    const struct policy_value *layers = &use->values[FIELD_LAYERS];
+    const uint64_t chunks = (uint64_t)plan_count_stages(plan) * plan->schedule.chunks;
+    if (use->values[FIELD_WHAT].word != WHAT_RECOMPUTE ||
+        (granularity->present && granularity->word == 0))
+        return NULL;
+    if (granularity->present && granularity->word == 1)
+        return granularities[1];
+    const uint32_t model_layers = plan_count_layers(problem->model);
+    const uint64_t most = chunks == 0 ? model_layers : (model_layers + chunks - 1) / chunks;
+    return layers->present && layers->count < most ? "first-layers" : granularities[2];
+}
+
+static bool fits(const struct problem *problem, const struct plan *plan,
+                 const struct policy_use *use, struct diag *diag)
+{
+    const struct runtime *runtime = problem->setup->runtime;
+    const char *kind = kind_of(plan, problem, use);
+    if (kind == NULL || runtime_accepts_recompute(runtime, kind))
+        return true;
+    return REFUSE(diag, DIAG_P420, (struct diag_place){0}, "recompute whole layers, all of them",
+                  "runtime '%s' has no recomputation '%s'", runtime->name, kind);
+}
+
 static const char *refuses(const struct problem *problem, const struct plan *plan,
                            const struct policy_use *use, struct arena *arena)
 {
@@ -105,6 +136,7 @@ const struct policy policy_keep = {
     .order = 20,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
+    .fits = fits,
     .refuses = refuses,
     .choose = choose,
     .leaner = leaner,

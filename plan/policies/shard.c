@@ -115,6 +115,17 @@ static bool fits(const struct problem *problem, const struct plan *plan,
     return true;
 }
 
+/* Replicas with whole states beside other dims: some runtimes have none. Only they need a plan
+ * with one group; others are refused elsewhere. */
+static const char *needed(const struct problem *problem, const struct plan *plan)
+{
+    if (!problem->setup->runtime->unsharded_alone || plan->group_count != 1 ||
+        plan_count_replicas(problem, plan) == plan_count_devices(plan))
+        return NULL;
+    return "shard gradients or parameters over data and context ranks (--zero 2 or 3), two of them "
+           "at least, or let data ranks be all there are";
+}
+
 static bool cuts_data(const struct model *model, const struct dim *dim, uint32_t variant)
 {
     for (uint32_t i = 0; i < dim->variants[variant].cut_count; i++) {
@@ -228,6 +239,7 @@ const struct policy policy_shard = {
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .fits = fits,
+    .needed = needed,
     .refuses = refuses,
     .choose = choose,
     .leaner = leaner,
