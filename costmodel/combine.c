@@ -5,6 +5,8 @@
 
 #include "costmodel/costmodel_inside.h"
 
+#define ROUNDING 1e-12 /* what the sum of a step's terms may miss it by */
+
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -142,7 +144,7 @@ struct replay_times costmodel_times(const struct load *load, struct stream_notes
                                  .input_s = notes->input_s,
                                  .weight_s = notes->weight_s,
                                  .send_s = notes->send_s,
-                                 .send_back_s = notes->send_s,
+                                 .send_back_s = load->work->forward_only ? NULL : notes->send_s,
                                  .release_s = notes->release_s,
                                  .send_blocks =
                                      !load->work->problem->setup->runtime->overlaps_send};
@@ -294,7 +296,7 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
         out->cost_s[COST_DIM + work->tied.dim] += load->tied_s;
     }
     double left = account->step_s - sum_of(out->cost_s);
-    left = left < 0.0 ? 0.0 : left;
+    left = left < ROUNDING * account->step_s ? 0.0 : left;
     const double sends = account->sends_s < left ? account->sends_s : left;
     if (work->send.bytes > 0.0) {
         out->cost_s[COST_DIM + work->send.dim] += sends;
@@ -302,13 +304,14 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
     out->cost_s[COST_BUBBLE] += left - (work->send.bytes > 0.0 ? sends : 0.0);
 }
 
-static double path_sends_s(const struct replay_cut *cut, double send_s)
+static double path_sends_s(const struct replay_cut *cut, const struct load *load)
 {
     double count = 0.0;
     for (uint32_t i = 0; i < cut->chunk_count; i++) {
-        count += (double)cut->sends[i] + (double)cut->sends_back[i];
+        count += (double)cut->sends[i];
+        count += load->work->forward_only ? 0.0 : (double)cut->sends_back[i];
     }
-    return count * send_s;
+    return count * load->send_s;
 }
 
 static void fill_memory(struct costmodel *model, const struct load *load,
@@ -342,7 +345,7 @@ static void fill_stages(struct costmodel *model, const struct load *load,
                                     .notes = notes,
                                     .result = &result,
                                     .step_s = out->step_s,
-                                    .sends_s = path_sends_s(&notes->cuts[newest], load->send_s)};
+                                    .sends_s = path_sends_s(&notes->cuts[newest], load)};
     double busiest = -1.0;
     for (uint32_t stage = 0; stage < out->stage_count; stage++) {
         fill_costs(&account, stage, &out->stages[stage]);

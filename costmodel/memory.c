@@ -68,13 +68,16 @@ static double add_resident(const struct load *load, const struct stream_notes *n
             out->memory_bytes[MEMORY_PARAMETERS] += block->parameters_bytes * count;
             out->memory_bytes[MEMORY_GRADIENTS] += block->gradients_bytes * count;
             out->memory_bytes[MEMORY_OPTIMIZER] += block->optimizer_bytes * count;
+            out->memory_bytes[MEMORY_CACHE] += block->cache_bytes * count;
             moments += block->moments_bytes * count;
             working = larger(working, block->working_bytes);
             gathered = larger(gathered, block->gathered_bytes);
         }
     }
     /* one block in use, one prefetched; sends are double buffered each way */
-    const double send_buffers = load->work->shape.stages > 1 ? 4.0 * load->work->send.bytes : 0.0;
+    const double ways = load->work->forward_only ? 1.0 : 2.0;
+    const double send_buffers =
+        load->work->shape.stages > 1 ? 2.0 * ways * load->work->send.bytes : 0.0;
     out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + send_buffers;
     return moments;
 }

@@ -37,9 +37,9 @@ static bool check_formats(const struct setup *setup, struct diag *diag)
 static bool check_setup(const struct setup *setup, struct diag *diag)
 {
     bool good = check_formats(setup, diag);
-    if (strcmp(setup->task, "pretrain") != 0)
+    if (setup->task.kind != TASK_PRETRAIN)
         good = diag_push(diag, DIAG_X602, nowhere, "task 'pretrain'",
-                         "pretrain_gpt.py has no task '%s'", setup->task);
+                         "pretrain_gpt.py has no task '%s'", setup->task.text);
     if (setup->mode != SETUP_STEP && setup->mode != SETUP_THROUGHPUT)
         good = diag_push(diag, DIAG_X602, nowhere, "mode 'step'",
                          "Megatron does not train in mode '%s'", setup_mode_names()[setup->mode]);

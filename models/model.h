@@ -65,6 +65,8 @@ struct tensor {
     uint32_t tied_to;           /* weight that is the same memory elsewhere in the model, else
                                  * NO_INDEX */
     bool recomputable;          /* inside the attention core: dropped by selective recomputation */
+    bool frozen;                /* a weight that is not trained: no gradient, no optimiser state */
+    bool cached;                /* kept per token while a sequence is generated: K and V */
 };
 
 enum op_kind {
@@ -138,6 +140,8 @@ struct model {
     const struct transformer *transformer;  /* the description it was built from, NULL for operator
                                              * graphs */
     unsigned long long digest;              /* of its canonical dump */
+    const struct model *base;               /* as it was read, before a task adapted it; NULL:
+                                             * itself */
 };
 
 /* Reads a Hugging Face config.json or a native model JSON (told apart by "format"), or an entry of
@@ -161,6 +165,9 @@ uint32_t model_count_layers(const struct model *model);
 uint64_t model_count_parameters(const struct model *model);
 /* Parameters that one token meets: routed experts by their share. */
 uint64_t model_count_active_parameters(const struct model *model);
+/* Elements of keys and values that stay per token of a sequence, over all layers; of layers with a
+ * window too. */
+uint64_t model_count_cache_elements(const struct model *model);
 uint64_t model_count_part_parameters(const struct model *model, uint32_t part);
 /* Forward + backward FLOPs of one token at that sequence length, matrix multiplies and attention
  * only (embedding lookup not counted, head counted). causal false: attention counted in full (PaLM,

@@ -164,3 +164,33 @@ double model_flops_per_token(const struct model *model, uint64_t seq_length, boo
     }
     return PASSES * sum;
 }
+
+static uint64_t count_cached(const struct model *model, const struct op *op)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const struct tensor *tensor = &model->tensors[op->inputs[i]];
+        uint64_t elements = tensor->cached ? tensor->copies : 0;
+        for (uint32_t axis = 0; axis < model->axis_count; axis++) {
+            const uint64_t size = model->axes[axis].size;
+            if ((tensor->axes >> axis & 1u) != 0 && size > 0) {
+                elements = multiply(elements, size);
+            }
+        }
+        sum = add(sum, elements);
+    }
+    return sum;
+}
+
+uint64_t model_count_cache_elements(const struct model *model)
+{
+    uint64_t sum = 0;
+    for (uint32_t run = 0; run < model->run_count; run++) {
+        const struct part *part = &model->parts[model->chain[run].part];
+        for (uint32_t i = 0; i < part->op_count; i++) {
+            sum = add(sum, multiply(model->chain[run].count,
+                                    count_cached(model, &model->ops[part->first_op + i])));
+        }
+    }
+    return sum;
+}

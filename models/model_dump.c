@@ -71,6 +71,10 @@ unsigned long long model_build_digest(const struct model *model, struct arena *a
 
 void model_dump(const struct model *model, struct json_writer *out)
 {
+    if (model->base != NULL) {
+        model_dump(model->base, out);
+        return;
+    }
     if (model->transformer == NULL) {
         BUG("model '%s' has no description to write", model->name);
     }

@@ -147,6 +147,7 @@ static uint32_t push_core(struct transformer_graph *graph, uint32_t q, uint32_t 
     op->inputs[op->input_count++] = q;
     op->mirrored = 1u << op->input_count;
     op->inputs[op->input_count++] = kv;
+    graph->model->tensors[kv].cached = true;
     op->output =
         transformer_push_tensor(graph, "attention", "batch seq heads head_dim", TENSOR_ACTIVATION);
     op->density = graph->shape->window > 0 ? DENSITY_WINDOW : DENSITY_CAUSAL;

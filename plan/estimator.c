@@ -21,7 +21,7 @@ const char *estimator_cost_key(uint32_t cost, struct arena *arena)
 const char *estimator_memory_key(enum memory_class class)
 {
     static const char *const keys[MEMORY_CLASS_COUNT] = {
-        "parameters_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes",
-        "logits_bytes",     "buffers_bytes",   "context_bytes"};
+        "parameters_bytes",  "gradients_bytes", "optimizer_bytes", "kv_cache_bytes",
+        "activations_bytes", "logits_bytes",    "buffers_bytes",   "context_bytes"};
     return keys[class];
 }

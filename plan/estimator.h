@@ -30,6 +30,7 @@ enum memory_class {
     MEMORY_PARAMETERS,
     MEMORY_GRADIENTS,
     MEMORY_OPTIMIZER,
+    MEMORY_CACHE,       /* keys and values of sequences that are generated */
     MEMORY_ACTIVATIONS,
     MEMORY_LOGITS,
     MEMORY_BUFFERS,

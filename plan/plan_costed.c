@@ -3,14 +3,12 @@
 
 #include "plan/plan_rule.h"
 
-#define COSTED_TASK "pretrain"
-
 static void check_setup(struct plan_rules *rules)
 {
     const struct setup *setup = rules->problem->setup;
-    if (strcmp(setup->task, COSTED_TASK) != 0)
-        plan_rule_break(rules, DIAG_P480, NULL, "task '%s' cannot be costed yet: only '%s' can",
-                        setup->task, COSTED_TASK);
+    if (!task_is_costed(&setup->task))
+        plan_rule_break(rules, DIAG_P480, "costed are " TASK_FORMS,
+                        "task '%s' cannot be costed yet", setup->task.text);
     if (setup->mode != SETUP_STEP)
         plan_rule_break(rules, DIAG_P480, NULL, "mode '%s' cannot be costed yet: only '%s' can",
                         setup_mode_names()[setup->mode], setup_mode_names()[SETUP_STEP]);

@@ -73,7 +73,11 @@ static bool read_problem(struct json_value object, struct arena *arena, struct p
     good = plan_read_model(json_find(object, "model"), arena, out->model, diag);
     good = plan_read_cluster(json_find(object, "cluster"), arena, out->cluster, diag) && good;
     good = setup_read_json(json_find(object, "setup"), arena, out->setup, diag) && good;
-    return good && check_digests(object, out, arena, diag);
+    if (!good || !check_digests(object, out, arena, diag))
+        return false;
+    const struct model *read = out->model;
+    out->model = ARENA_PUSH(arena, struct model, 1);
+    return task_adapt(&out->setup->task, read, arena, out->model, diag);
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */

@@ -91,7 +91,7 @@ static void find_sizes(const struct problem *problem, struct cutters *out)
             axis->image_of == NO_INDEX ? axis : &model->axes[axis->image_of];
         out->sizes[i] = axis->size != 0 ? axis->size : origin->size;
         if (out->sizes[i] == 0 && strcmp(origin->name, SEQUENCE_AXIS) == 0)
-            out->sizes[i] = problem->setup->seq_length;
+            out->sizes[i] = setup_count_positions(problem->setup, axis->image_of != NO_INDEX);
     }
 }
 

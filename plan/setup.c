@@ -12,23 +12,11 @@ static const char *const modes[SETUP_MODE_COUNT + 1] = {
 
 static const char *const attentions[] = {"flash", "plain", NULL};
 
-static const char *const tasks[] = {"pretrain", "sft",    "lora",  "freeze",  "zo",
-                                    "prefill",  "decode", "serve", "iterate", NULL};
-
 static const char *const keys[] = {
-    "global_batch",
-    "seq_length",
-    "dtype",
-    "optimizer",
-    "runtime",
-    "attention",
-    "task",
-    "mode",
-    "memory_headroom_frac",
-    "spare_devices",
-    "lengths",
-    "phases",
-    NULL,
+    "global_batch",  "seq_length",  "dtype",  "optimizer",
+    "runtime",       "attention",   "task",   "prompt_length",
+    "output_length", "cache_dtype", "mode",   "memory_headroom_frac",
+    "spare_devices", "lengths",     "phases", NULL,
 };
 
 #define BATCH_MAX (UINT64_C(1) << 40)
@@ -57,12 +45,14 @@ static bool read_words(struct json_value object, struct setup *out, struct diag 
     const char *dtypes[DTYPE_COUNT + 1] = {NULL};
     for (uint32_t i = 0; i < DTYPE_COUNT; i++)
         dtypes[i] = dtype_name((enum dtype)i);
-    uint32_t dtype = 0, attention = 0, mode = 0, optimizer = 0;
+    uint32_t dtype = 0, cache = 0, attention = 0, mode = 0, optimizer = 0;
     bool good = read_choice_or(object, "dtype", dtypes, DTYPE_BF16, &dtype, diag);
+    good = read_choice_or(object, "cache_dtype", dtypes, dtype, &cache, diag) && good;
     good = read_choice_or(object, "attention", attentions, 0, &attention, diag) && good;
     good = read_choice_or(object, "mode", modes, SETUP_STEP, &mode, diag) && good;
     good = read_choice_or(object, "optimizer", optimizer_names(), 0, &optimizer, diag) && good;
     out->dtype = (enum dtype)dtype;
+    out->cache_dtype = (enum dtype)cache;
     out->attention = (enum attention_kind)(ATTENTION_ANY + 1 + attention);
     out->mode = (enum setup_mode)mode;
     out->optimizer = optimizer_find(optimizer_names()[optimizer]);
@@ -140,6 +130,26 @@ static bool read_phases(struct json_value object, struct arena *arena, struct se
     return good;
 }
 
+static bool read_length_or_none(struct json_value object, const char *key, uint64_t *out,
+                                struct diag *diag)
+{
+    *out = 0;
+    return json_is_null(json_find(object, key)) ||
+           json_read_u64(object, key, 0, LENGTH_MAX, out, diag);
+}
+
+static bool read_task(struct json_value object, struct arena *arena, struct setup *out,
+                      struct diag *diag)
+{
+    const char *text = NULL;
+    const struct json_value value = json_find(object, "task");
+    bool good = json_read_string_or(object, "task", "pretrain", arena, &text, diag) &&
+                task_read(text, json_place(json_is_absent(value) ? object : value), arena,
+                          &out->task, diag);
+    good = read_length_or_none(object, "prompt_length", &out->prompt_length, diag) && good;
+    return read_length_or_none(object, "output_length", &out->output_length, diag) && good;
+}
+
 static bool read_setup(struct json_value object, struct arena *arena, struct setup *out,
                        struct diag *diag)
 {
@@ -150,7 +160,7 @@ static bool read_setup(struct json_value object, struct arena *arena, struct set
     good = json_read_u64(object, "seq_length", 1, LENGTH_MAX, &out->seq_length, diag) && good;
     good = read_words(object, out, diag) && good;
     good = read_runtime(object, arena, out, diag) && good;
-    good = json_read_string_or(object, "task", tasks[0], arena, &out->task, diag) && good;
+    good = read_task(object, arena, out, diag) && good;
     good = json_read_double_or(object, "memory_headroom_frac", 0, 1, 0, &out->memory_headroom_frac,
                                diag) &&
            good;
@@ -164,21 +174,53 @@ bool setup_read_json(struct json_value object, struct arena *arena, struct setup
                      struct diag *diag)
 {
     struct setup setup = {0};
-    if (!read_setup(object, arena, &setup, diag) || !setup_check(&setup, diag))
+    if (!read_setup(object, arena, &setup, diag) || !setup_settle(&setup, arena, diag) ||
+        !setup_check(&setup, diag))
         return false;
     *out = setup;
     return true;
 }
 
-/* "lora:16" is the task "lora". */
-static bool is_task(const char *task)
+uint64_t setup_count_positions(const struct setup *setup, bool images)
 {
-    size_t length = strcspn(task, ":");
-    for (uint32_t i = 0; tasks[i] != NULL; i++) {
-        if (strlen(tasks[i]) == length && strncmp(tasks[i], task, length) == 0)
+    if (setup->task.kind != TASK_DECODE)
+        return setup->seq_length;
+    return images ? setup->prompt_length + (setup->output_length + 1) / 2 : 1;
+}
+
+/* Where tokens are generated the host is out of the way: engines replay a captured graph of the
+ * whole forward, kernel behind kernel. */
+static const struct runtime *without_host(const struct runtime *runtime, struct arena *arena)
+{
+    struct runtime *copy = ARENA_PUSH(arena, struct runtime, 1);
+    *copy = *runtime;
+    copy->op_overhead_s = 0.0;
+    copy->step_overhead_s = 0.0;
+    return copy;
+}
+
+bool setup_settle(struct setup *setup, struct arena *arena, struct diag *diag)
+{
+    const struct diag_place nowhere = {0};
+    if (!task_generates(&setup->task)) {
+        if (setup->prompt_length == 0 && setup->output_length == 0)
             return true;
+        return diag_push(diag, DIAG_P401, nowhere, "leave them out, or name a task that generates",
+                         "task '%s' has no prompt_length and output_length", setup->task.text);
     }
-    return false;
+    setup->runtime = without_host(setup->runtime, arena);
+    if (setup->prompt_length == 0)
+        setup->prompt_length = setup->seq_length;
+    const uint64_t longest =
+        setup->prompt_length + (setup->task.kind == TASK_DECODE ? setup->output_length : 0);
+    if (setup->seq_length != 0 && setup->seq_length != longest &&
+        setup->prompt_length != setup->seq_length)
+        return diag_push(
+            diag, DIAG_P401, nowhere, "leave seq_length out",
+            "a seq_length of %llu tokens is not the longest sequence of the task, %llu",
+            (unsigned long long)setup->seq_length, (unsigned long long)longest);
+    setup->seq_length = longest;
+    return true;
 }
 
 static bool check_lengths(const struct setup *setup, struct diag *diag)
@@ -213,11 +255,6 @@ bool setup_check(const struct setup *setup, struct diag *diag)
     if (setup->optimizer == NULL || setup->runtime == NULL)
         good = diag_push(diag, DIAG_P401, nowhere, NULL, "the setup names no %s",
                          setup->optimizer == NULL ? "optimizer" : "runtime");
-    if (setup->task == NULL || !is_task(setup->task))
-        good = diag_push(
-            diag, DIAG_P401, nowhere,
-            "tasks are pretrain, sft, lora:RANK, freeze:PARTS, zo, prefill, decode, serve, iterate",
-            "task '%s' is not known", setup->task == NULL ? "" : setup->task);
     if (!(setup->memory_headroom_frac >= 0 && setup->memory_headroom_frac < 1))
         good = diag_push(diag, DIAG_P401, nowhere, NULL,
                          "a memory headroom of %g leaves no memory: it must be below 1",
@@ -262,7 +299,12 @@ void setup_dump(const struct setup *setup, struct json_writer *out)
     json_push_key_string(out, "optimizer", setup->optimizer->name);
     json_push_key_string(out, "runtime", setup->runtime->name);
     json_push_key_string(out, "attention", attentions[setup->attention == ATTENTION_PLAIN]);
-    json_push_key_string(out, "task", setup->task);
+    json_push_key_string(out, "task", setup->task.text);
+    if (task_generates(&setup->task)) {
+        json_push_key_u64(out, "prompt_length", setup->prompt_length);
+        json_push_key_u64(out, "output_length", setup->output_length);
+        json_push_key_string(out, "cache_dtype", dtype_name(setup->cache_dtype));
+    }
     if (setup->mode != SETUP_STEP)
         json_push_key_string(out, "mode", modes[setup->mode]);
     if (setup->memory_headroom_frac > 0)

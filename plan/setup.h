@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/json.h"
 #include "models/model.h"
+#include "plan/task.h"
 #include "topologies/cluster.h"
 
 #define RUNTIME_LIST_MAX 16
@@ -128,8 +129,12 @@ struct setup {
     const struct optimizer *optimizer;
     const struct runtime *runtime;
     enum attention_kind attention;  /* flash or plain */
-    const char *task;               /* "pretrain"; others are refused by name until they are
-                                     * costed */
+    struct task task;               /* what is done with the model; others than the costed are
+                                     * refused by name */
+    uint64_t prompt_length, output_length;  /* tasks that do not train: tokens of a request; the
+                                             * longest sequence is seq_length, global_batch the
+                                             * requests at once. Else 0 */
+    enum dtype cache_dtype;         /* of keys and values that are kept */
     enum setup_mode mode;
     double memory_headroom_frac;    /* of device memory kept free */
     uint32_t spare_devices;         /* devices that a plan may leave idle */
@@ -139,6 +144,12 @@ struct setup {
     uint32_t phase_count;
 };
 
+/* Positions of the axis "seq" in one step, and of its images (the keys that queries meet): all
+ * tokens of a sequence, but in decoding one, which meets those that are there on average. */
+uint64_t setup_count_positions(const struct setup *setup, bool images);
+/* Settles what follows from task, prompt and output length: seq_length where it is not given (0),
+ * and the runtime's host times. False: lengths that do not fit together (P401). */
+bool setup_settle(struct setup *setup, struct arena *arena, struct diag *diag);
 /* Absent keys: adam, runtime "any", flash attention, pretraining, one step, no headroom, no
  * spares. */
 bool setup_read_json(struct json_value object, struct arena *arena, struct setup *out,

@@ -51,10 +51,39 @@ uint32_t work_group_of_atoms(struct work *work, const struct shard_mesh *mesh, u
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
+static bool trains(const struct model *model, const struct part *part)
+{
+    for (uint32_t i = 0; i < part->op_count; i++) {
+        const struct op *op = &model->ops[part->first_op + i];
+        for (uint32_t w = 0; w < op->weight_count; w++) {
+            if (!model->tensors[op->weights[w]].frozen) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A gradient goes back through a part until nothing before it is trained. */
+static bool has_backward(const struct model *model, uint32_t part)
+{
+    uint32_t last = 0;
+    for (uint32_t run = 0; run < model->run_count; run++) {
+        last = model->chain[run].part == part ? run : last;
+    }
+    for (uint32_t run = 0; run <= last; run++) {
+        if (trains(model, &model->parts[model->chain[run].part])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void start_part(struct work_builder *builder, uint32_t part)
 {
     const struct model *model = builder->model;
     builder->part = &model->parts[part];
+    builder->backward = has_backward(model, part);
     builder->cuts = ARENA_PUSH(builder->arena, struct shard_cut, builder->part->op_count);
     builder->stored = ARENA_PUSH(builder->arena, struct shard_state, model->tensor_count);
     builder->known = ARENA_PUSH(builder->arena, bool, model->tensor_count);
@@ -73,6 +102,15 @@ static struct work_block *new_block(struct work *work)
     return &work->blocks[work->block_count++];
 }
 
+/* Blocks without a backward keep nothing for it. */
+static void push_backward(struct work_builder *builder, bool reruns_core, struct work_block *block)
+{
+    block->backward = (struct work_items){.count = 0};
+    if (builder->backward) {
+        work_backward_build(builder, reruns_core, &block->backward);
+    }
+}
+
 static void push_block(struct work_builder *builder, uint32_t part)
 {
     struct work_block *block = new_block(builder->work);
@@ -81,7 +119,7 @@ static void push_block(struct work_builder *builder, uint32_t part)
     block->keep = KEEP_ALL;
     start_part(builder, part);
     work_forward_build(builder, &block->forward);
-    work_backward_build(builder, false, &block->backward);
+    push_backward(builder, false, block);
     work_memory_build(builder, block);
     work_weights_build(builder, block);
 }
@@ -92,14 +130,16 @@ static void push_form(struct work_builder *builder, uint32_t plain, enum work_ke
     struct work_block *block = new_block(builder->work);
     *block = builder->work->blocks[plain];
     block->keep = keep;
+    if (!builder->backward) {
+        return;
+    }
     if (keep == KEEP_BOUNDARY) {
         block->backward = (struct work_items){.count = 0};
         work_push_copy(&block->backward, builder->arena, &block->forward, true);
         work_push_copy(&block->backward, builder->arena, &builder->work->blocks[plain].backward,
                        false);
     } else if (work_core_is_dropped(builder)) {
-        block->backward = (struct work_items){.count = 0};
-        work_backward_build(builder, true, &block->backward);
+        push_backward(builder, true, block);
     }
     work_memory_build(builder, block);
 }
@@ -190,6 +230,9 @@ static void push_stage_messages(struct work_builder *builder)
 /* One fp32 scalar over every device that holds parameters. */
 static void push_norm(struct work *work)
 {
+    if (work->forward_only) {
+        return;
+    }
     const uint64_t devices = plan_count_devices(work->plan);
     if (devices < 2) {
         return;
@@ -245,6 +288,7 @@ void work_start(const struct problem *problem, const struct plan *plan, bool all
     out->problem = problem;
     out->plan = plan;
     out->keep = KEEP_ALL;
+    out->forward_only = !task_trains(&problem->setup->task);
     out->shape = (struct schedule_shape){.stages = plan_count_stages(plan),
                                          .chunks = plan->schedule.chunks,
                                          .micro_batches = plan_count_micro_batches(problem, plan)};
@@ -415,8 +459,8 @@ static bool is_sound_block(const struct work *work, const struct work_block *blo
            are_sound_items(work, &block->update) && is_amount(block->parameters_bytes) &&
            is_amount(block->gradients_bytes) && is_amount(block->optimizer_bytes) &&
            block->moments_bytes <= block->optimizer_bytes && is_amount(block->saved_bytes) &&
-           is_amount(block->logits_bytes) && is_amount(block->working_bytes) &&
-           is_amount(block->gathered_bytes);
+           is_amount(block->cache_bytes) && is_amount(block->logits_bytes) &&
+           is_amount(block->working_bytes) && is_amount(block->gathered_bytes);
 }
 
 bool work_check(const struct work *work)

@@ -103,6 +103,7 @@ struct work_weights {
                                      * parallel), or NO_INDEX */
     uint32_t dim;                   /* charged */
     uint64_t elements;              /* on this device before any sharding of states */
+    bool frozen;                    /* held, never summed or updated */
     bool tied;                      /* same memory as a weight of another part: held again only on
                                      * another stage */
     uint32_t parameter_shards, gradient_shards, optimizer_shards;   /* >= 1; ranks that share each
@@ -134,6 +135,7 @@ struct work_block {
     double saved_bytes;                 /* per live micro-batch, logits not included */
     double logits_bytes;                /* same, tensors over the vocabulary */
     double working_bytes;               /* most that one op or one recomputed layer needs besides */
+    double cache_bytes;                 /* keys and values of every sequence that is generated */
     double gathered_bytes;              /* unsharded parameters live around this block */
 };
 
@@ -152,6 +154,7 @@ struct work {
     enum work_keep keep;                /* form of the layers that do not keep all */
     uint32_t recompute_layers;          /* layers per chunk in that form, the first ones;
                                          * UINT32_MAX: all */
+    bool forward_only;                  /* nothing comes back through the stages */
     struct work_message send;           /* boundary activation between stages; bytes 0 when there is
                                          * one stage */
     struct work_message tied;           /* gradient sum of tied weights between the end stages;

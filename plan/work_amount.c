@@ -12,8 +12,13 @@ static bool has_axis(axis_set set, uint32_t axis)
 double work_element_bytes(const struct problem *problem, const struct tensor *tensor)
 {
     switch (tensor->class) {
-    case TENSOR_ACTIVATION:
     case TENSOR_WEIGHT:
+        if (!task_trains(&problem->setup->task)) {
+            return dtype_bytes(problem->setup->dtype);
+        }
+        return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0
+                                                                                          : 2.0;
+    case TENSOR_ACTIVATION:
         return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0
                                                                                           : 2.0;
     case TENSOR_STATISTIC: return 4.0;
@@ -34,13 +39,29 @@ static uint64_t product(const struct work_builder *builder, const struct shard_c
     return size;
 }
 
+/* A mirrored operand is read over the positions of the images of its axes: while tokens are
+ * generated they are more than those of the step. */
+static double image_ratio(const struct work_builder *builder, axis_set axes)
+{
+    const struct model *model = builder->model;
+    double ratio = 1.0;
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        const uint32_t origin = model->axes[i].image_of;
+        if (origin != NO_INDEX && model->axes[i].size == 0 && has_axis(axes, origin)) {
+            ratio *= (double)builder->mesh->sizes[i] / (double)builder->mesh->sizes[origin];
+        }
+    }
+    return ratio;
+}
+
 /* Elements of the tensor that the op touches on this device. */
 static double touched(const struct work_builder *builder, const struct shard_cut *cut,
                       uint32_t tensor, bool mirrored)
 {
     const struct tensor *which = &builder->model->tensors[tensor];
     const struct shard_state state = shard_state_operand(builder->mesh, cut, which, mirrored);
-    return shard_count_elements(builder->mesh, which, &state);
+    return shard_count_elements(builder->mesh, which, &state) *
+           (mirrored ? image_ratio(builder, which->axes) : 1.0);
 }
 
 static double touched_bytes(const struct work_builder *builder, const struct shard_cut *cut,
@@ -51,18 +72,21 @@ static double touched_bytes(const struct work_builder *builder, const struct sha
 }
 
 /* Share of queries x keys: causal counts the diagonal, (s + 1) / 2s; a window keeps `window` keys
- * of each query. */
-static double attention_density(const struct op *op, uint64_t keys)
+ * of each query. Queries fewer than the keys are the last of them: q of s have
+ * (2 s - q + 1) / 2s. */
+static double attention_density(const struct op *op, uint64_t queries, uint64_t keys)
 {
-    const double s = (double)keys;
-    const double causal = (s + 1.0) / (2.0 * s);
+    const double s = (double)keys, q = (double)queries;
+    const double causal = (2.0 * s - q + 1.0) / (2.0 * s);
     switch (op->density) {
     case DENSITY_FULL:
     case DENSITY_ROUTED: return 1.0;
     case DENSITY_CAUSAL: return causal;
     case DENSITY_WINDOW: {
         const double w = (double)op->window;
-        return w >= s ? causal : (w * s - w * (w - 1.0) / 2.0) / (s * s);
+        const double short_of = w - 1.0 - (s - q); /* queries with fewer keys than the window */
+        const double missing = short_of > 0.0 ? short_of * (short_of + 1.0) / 2.0 : 0.0;
+        return w >= s ? causal : (w * q - missing) / (s * q);
     }
     case DENSITY_KIND_COUNT: break;
     }
@@ -104,7 +128,8 @@ static void fill_attention(const struct work_builder *builder, const struct op *
     out->queries = shard_axis_size(builder->mesh, cut, model_find_axis(model, "seq"));
     out->keys = shard_axis_size(builder->mesh, cut, model_find_axis(model, "keys"));
     out->head_dim = shard_axis_size(builder->mesh, cut, model_find_axis(model, "head_dim"));
-    out->density_frac = attention_density(op, out->keys);
+    out->density_frac =
+        attention_density(op, builder->mesh->sizes[model_find_axis(model, "seq")], out->keys);
     out->flash = builder->problem->setup->attention == ATTENTION_FLASH;
     const double forward = 4.0 * (double)out->batch * (double)out->heads * (double)out->queries *
                            (double)out->keys * (double)out->head_dim * out->density_frac;

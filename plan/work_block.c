@@ -336,8 +336,8 @@ static void push_regathers(struct work_builder *builder, struct unit unit, struc
         for (uint32_t i = 0; i < which->input_count; i++) {
             const uint32_t tensor = which->inputs[i];
             const struct shard_state wanted = operand_state(builder, op, i);
-            if (reads_again(which, tensor) && builder->known[tensor] &&
-                deliver(builder, log, tensor, wanted)) {
+            if (reads_again(which, tensor) && work_op_keeps(builder, op) &&
+                builder->known[tensor] && deliver(builder, log, tensor, wanted)) {
                 push_moves(builder, (struct transition){tensor, builder->stored[tensor], wanted},
                            (struct move_choice){MOVES_ALL, hidden}, out);
             }
@@ -362,7 +362,8 @@ static void push_pass(struct work_builder *builder, struct unit unit, enum work_
     bool first = true;
     for (uint32_t op = unit.first; op <= unit.last; op++) {
         const bool contracts = op_at(builder, op)->kind == OP_CONTRACT;
-        if (pass == PASS_WEIGHT_GRADIENT ? !contracts : !wants_input_gradient(builder, op)) {
+        if (pass == PASS_WEIGHT_GRADIENT ? !contracts || work_weight_is_frozen(builder, op)
+                                         : !wants_input_gradient(builder, op)) {
             continue;
         }
         struct work_compute amount = work_amount(builder, op, pass);

@@ -79,6 +79,7 @@ static void dump_block(const struct work *work, const struct work_block *block,
     json_push_key_double(out, "parameters_bytes", block->parameters_bytes);
     json_push_key_double(out, "gradients_bytes", block->gradients_bytes);
     json_push_key_double(out, "optimizer_bytes", block->optimizer_bytes);
+    json_push_key_double(out, "cache_bytes", block->cache_bytes);
     json_push_key_double(out, "saved_bytes", block->saved_bytes);
     json_push_key_double(out, "logits_bytes", block->logits_bytes);
     json_push_key_double(out, "working_bytes", block->working_bytes);

@@ -18,6 +18,7 @@ struct work_builder {
     struct shard_state *stored;         /* per tensor: state it is kept in once its first reader has
                                          * it */
     bool *known;                        /* per tensor: `stored` is set */
+    bool backward;                      /* the part has one: it trains, or one before it does */
     uint32_t *producer;                 /* per tensor: op of the part that writes it, else
                                          * NO_INDEX */
 };
@@ -46,6 +47,11 @@ struct shard_state work_boundary_state(const struct work_builder *builder,
 void work_forward_build(struct work_builder *builder, struct work_items *out);
 void work_backward_build(struct work_builder *builder, bool reruns_core, struct work_items *out);
 bool work_core_is_dropped(const struct work_builder *builder);
+
+/* Is the matrix of a matrix multiply frozen? Then it needs no weight gradient, nor its input
+ * again. */
+bool work_weight_is_frozen(const struct work_builder *builder, uint32_t op);
+bool work_op_keeps(const struct work_builder *builder, uint32_t op);
 
 /* Memory and weights of the block (keeps everything). */
 void work_memory_build(struct work_builder *builder, struct work_block *block);

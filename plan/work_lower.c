@@ -6,6 +6,9 @@
 
 static double parameter_bytes(const struct problem *problem)
 {
+    if (!task_trains(&problem->setup->task)) {
+        return dtype_bytes(problem->setup->dtype);
+    }
     return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0 : 2.0;
 }
 
@@ -29,15 +32,18 @@ static void add_memory(struct work *work, struct work_block *block,
     const double per_optimizer_shard = n / (double)weights->optimizer_shards;
     block->parameters_bytes +=
         n * parameter_bytes(work->problem) / (double)weights->parameter_shards;
+    if (weights->parameter_shards > 1) {
+        block->gathered_bytes += n * parameter_bytes(work->problem);
+    }
+    if (weights->frozen) {
+        return;
+    }
     block->gradients_bytes +=
         n * (double)setup->runtime->gradient_bytes / (double)weights->gradient_shards;
     block->moments_bytes += per_optimizer_shard * (double)setup->optimizer->state_bytes;
     block->optimizer_bytes += per_optimizer_shard * ((double)setup->optimizer->state_bytes +
                                                      master_bytes(work->problem)) +
                               n * weights->extra_state_bytes;
-    if (weights->parameter_shards > 1) {
-        block->gathered_bytes += n * parameter_bytes(work->problem);
-    }
 }
 
 static struct work_message message_of(const struct work_weights *weights, enum collective_kind kind,
@@ -67,8 +73,10 @@ static void push_gathers(struct work *work, struct work_block *block,
         gather.overlap = OVERLAP_BLOCK;
         gather.period = 1;
         work_push_message(&block->forward, arena, gather);
-        work_push_message(&block->backward, arena, gather);
-    } else if (weights->optimizer_shards > 1) {
+        if (block->backward.count > 0) {
+            work_push_message(&block->backward, arena, gather);
+        }
+    } else if (weights->optimizer_shards > 1 && !weights->frozen) {
         struct work_message gather =
             message_of(weights, COLLECTIVE_ALL_GATHER, weights->optimizer_group, bytes);
         work_push_message(&block->gather, arena, gather);
@@ -119,7 +127,7 @@ static void lower_tied(struct work *work)
 {
     const struct work_block *last = &work->blocks[work->last_block];
     for (uint32_t i = 0; work->shape.stages > 1 && i < last->weights_count; i++) {
-        if (last->weights[i].tied) {
+        if (last->weights[i].tied && !last->weights[i].frozen) {
             work->tied.bytes += (double)last->weights[i].elements *
                                 (double)work->problem->setup->runtime->gradient_bytes;
         }
@@ -145,8 +153,10 @@ static void push_lists(struct work *work, struct work_block *block,
                        const struct work_weights *weights, struct arena *arena)
 {
     push_gathers(work, block, weights, arena);
-    push_sums(work, block, weights, arena);
-    push_update(work, block, weights, arena);
+    if (!weights->frozen) {
+        push_sums(work, block, weights, arena);
+        push_update(work, block, weights, arena);
+    }
 }
 
 void work_lower_memory(struct work *work)

@@ -53,6 +53,18 @@ static bool was_seen(const uint32_t *seen, uint32_t count, uint32_t tensor)
     return false;
 }
 
+bool work_weight_is_frozen(const struct work_builder *builder, uint32_t op)
+{
+    const struct op *which = op_at(builder, op);
+    return which->weight_count > 0 && builder->model->tensors[which->weights[0]].frozen;
+}
+
+bool work_op_keeps(const struct work_builder *builder, uint32_t op)
+{
+    return builder->backward &&
+           !(op_at(builder, op)->kind == OP_CONTRACT && work_weight_is_frozen(builder, op));
+}
+
 double work_saved_bytes(const struct work_builder *builder, enum work_keep keep, bool vocabulary)
 {
     const struct model *model = builder->model;
@@ -61,7 +73,7 @@ double work_saved_bytes(const struct work_builder *builder, enum work_keep keep,
     double bytes = 0.0;
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         const struct op *which = op_at(builder, op);
-        for (uint32_t i = 0; i < which->keep_count; i++) {
+        for (uint32_t i = 0; work_op_keeps(builder, op) && i < which->keep_count; i++) {
             const struct tensor *tensor = &model->tensors[which->keeps[i]];
             if (was_seen(seen, count, which->keeps[i]) || !is_kept(builder, tensor, keep) ||
                 over_vocabulary(model, tensor) != vocabulary) {
@@ -91,10 +103,31 @@ static double op_working_bytes(const struct work_builder *builder, uint32_t op)
         const bool mirrored = i < which->input_count && (which->mirrored >> i & 1u) != 0;
         const struct shard_state state =
             shard_state_operand(builder->mesh, &builder->cuts[op], what, mirrored);
-        bytes += 2.0 * shard_count_elements(builder->mesh, what, &state) *
+        bytes += shard_count_elements(builder->mesh, what, &state) *
                  work_element_bytes(builder->problem, what);
     }
-    return bytes;
+    return builder->backward ? 2.0 * bytes : bytes;
+}
+
+/* Of every token of every sequence of a replica; a window forgets older ones. */
+static double op_cache_bytes(const struct work_builder *builder, uint32_t op)
+{
+    const struct setup *setup = builder->problem->setup;
+    const struct op *which = op_at(builder, op);
+    const double sequences =
+        (double)plan_count_micro_batches(builder->problem, builder->work->plan);
+    const uint64_t longest = which->density == DENSITY_WINDOW && which->window < setup->seq_length
+                                 ? which->window
+                                 : setup->seq_length;
+    double elements = 0.0;
+    for (uint32_t i = 0; i < which->input_count; i++) {
+        const struct tensor *tensor = &builder->model->tensors[which->inputs[i]];
+        const struct shard_state state =
+            shard_state_operand(builder->mesh, &builder->cuts[op], tensor, false);
+        elements += tensor->cached ? shard_count_elements(builder->mesh, tensor, &state) : 0.0;
+    }
+    return elements * sequences * (double)longest / (double)setup_count_positions(setup, false) *
+           dtype_bytes(setup->cache_dtype);
 }
 
 void work_memory_build(struct work_builder *builder, struct work_block *block)
@@ -102,9 +135,11 @@ void work_memory_build(struct work_builder *builder, struct work_block *block)
     block->saved_bytes = work_saved_bytes(builder, block->keep, false);
     block->logits_bytes = work_saved_bytes(builder, block->keep, true);
     block->working_bytes = 0.0;
+    block->cache_bytes = 0.0;
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         const double bytes = op_working_bytes(builder, op);
         block->working_bytes = bytes > block->working_bytes ? bytes : block->working_bytes;
+        block->cache_bytes += builder->work->forward_only ? op_cache_bytes(builder, op) : 0.0;
     }
     if (block->keep == KEEP_BOUNDARY) {
         const uint32_t input = builder->part->input;
@@ -125,7 +160,7 @@ static void add_weights(struct work_block *block, struct work_weights weights)
     for (uint32_t i = 0; i < block->weights_count; i++) {
         struct work_weights *have = &block->weights[i];
         if (have->group == weights.group && have->side_group == weights.side_group &&
-            have->tied == weights.tied) {
+            have->tied == weights.tied && have->frozen == weights.frozen) {
             have->elements += weights.elements;
             return;
         }
@@ -173,6 +208,7 @@ static struct work_weights weights_of(struct work_builder *builder, uint32_t op,
             side_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, side_atoms),
         .dim = dim,
         .elements = (uint64_t)(shard_count_elements(mesh, weight, &held) + 0.5),
+        .frozen = weight->frozen,
         .tied = weight->tied_to != NO_INDEX,
         .parameter_shards = 1,
         .gradient_shards = 1,

@@ -298,8 +298,8 @@ static double resident_bytes(const struct work *work)
     for (uint32_t run = 0; run < model->run_count; run++) {
         const struct work_block *block =
             &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
-        bytes += model->chain[run].count *
-                 (block->parameters_bytes + block->gradients_bytes + block->optimizer_bytes);
+        bytes += model->chain[run].count * (block->parameters_bytes + block->gradients_bytes +
+                                            block->optimizer_bytes + block->cache_bytes);
     }
     return bytes / work->shape.stages;
 }

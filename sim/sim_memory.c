@@ -17,6 +17,7 @@ static void add_block(const struct work_block *block, double count, struct stage
     out->memory_bytes[MEMORY_PARAMETERS] += block->parameters_bytes * count;
     out->memory_bytes[MEMORY_GRADIENTS] += block->gradients_bytes * count;
     out->memory_bytes[MEMORY_OPTIMIZER] += block->optimizer_bytes * count;
+    out->memory_bytes[MEMORY_CACHE] += block->cache_bytes * count;
     *moments += block->moments_bytes * count;
 }
 
@@ -38,7 +39,8 @@ static double add_resident(const struct load *load, uint32_t stage, struct stage
     }
     /* gathered parameters of the block that runs and of the next; a message in and out each way
      * between stages */
-    const double sends = work->shape.stages > 1 ? 2.0 * 2.0 * work->send.bytes : 0.0;
+    const double sends =
+        work->shape.stages == 1 ? 0.0 : (work->forward_only ? 2.0 : 4.0) * work->send.bytes;
     out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + sends;
     return moments;
 }
@@ -181,7 +183,8 @@ static void add_all(const struct load *load, uint32_t stage, struct stage_estima
     log->scale = 1.0 + runtime->allocator_frac;
     log->base_bytes = out->memory_bytes[MEMORY_BUFFERS] * log->scale +
                       out->memory_bytes[MEMORY_CONTEXT] + out->memory_bytes[MEMORY_PARAMETERS] +
-                      out->memory_bytes[MEMORY_GRADIENTS] + out->memory_bytes[MEMORY_OPTIMIZER];
+                      out->memory_bytes[MEMORY_GRADIENTS] + out->memory_bytes[MEMORY_OPTIMIZER] +
+                      out->memory_bytes[MEMORY_CACHE];
     walk_stage(load, stage, out, moment, log);
     /* what comes and goes leaves holes: a share of it is lost */
     const double churn = out->memory_bytes[MEMORY_ACTIVATIONS] + out->memory_bytes[MEMORY_LOGITS] +

@@ -304,7 +304,8 @@ static uint32_t device_of(const struct step_run *run, uint32_t stage)
 static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t slot)
 {
     tasks->send = ENGINE_NO_TASK;
-    if (!slots_sends(&run->slots, slot)) {
+    if (!slots_sends(&run->slots, slot) ||
+        (run->load->work->forward_only && slots_find(&run->slots, slot)->kind != SLOT_FORWARD)) {
         return;
     }
     sim_draw_messages(run);

@@ -48,8 +48,28 @@ static const struct flag problem_list[] = {
     {.name = "--task",
      .kind = FLAG_TEXT,
      .value = "TASK",
-     .help = "pretrain; others are refused by name",
+     .help = "what is done with the model: pretrain, sft, lora:RANK, freeze:PART[,PART...], "
+             "prefill, decode",
      .fallback = "pretrain"},
+    {.name = "--prompt-length",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "prefill and decode: tokens of a prompt; else --seq-length is",
+     .absent = "not stated"},
+    {.name = "--output-length",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "decode: tokens that are generated behind the prompt",
+     .absent = "none"},
+    {.name = "--concurrency",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "prefill and decode: requests at once; another word for --global-batch-size",
+     .absent = "as --global-batch-size"},
+    {.name = "--kv-dtype",
+     .kind = FLAG_CHOICE,
+     .help = "number format of keys and values that are kept",
+     .absent = "as --dtype"},
     {.name = "--memory-headroom",
      .kind = FLAG_NUMBER,
      .value = "F",
@@ -78,7 +98,7 @@ const struct flag *problem_flags_build(struct arena *arena)
     struct flag *flags = ARENA_PUSH(arena, struct flag, count);
     memcpy(flags, problem_list, sizeof problem_list);
     for (uint32_t i = 0; flags[i].name != NULL; i++) {
-        if (strcmp(flags[i].name, "--dtype") == 0) {
+        if (strcmp(flags[i].name, "--dtype") == 0 || strcmp(flags[i].name, "--kv-dtype") == 0) {
             flags[i].choices = dtype_names(arena);
         } else if (strcmp(flags[i].name, "--optimizer") == 0) {
             flags[i].choices = optimizer_names();
@@ -89,17 +109,58 @@ const struct flag *problem_flags_build(struct arena *arena)
     return flags;
 }
 
+/* Of two flags that say the same the first that is given; neither: the second is missed. */
+static bool read_either(struct command *command, const char *first, const char *second,
+                        uint64_t *out)
+{
+    return command_count(command, command_has(command, first) ? first : second, out);
+}
+
+/* Batch and lengths: a task that generates has words of its own for them. */
+static bool read_sizes(struct command *command, struct setup *setup)
+{
+    static const char *const own[] = {"--concurrency", "--prompt-length", "--output-length"};
+    bool good = true;
+    if (!task_generates(&setup->task)) {
+        for (uint32_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+            if (command_has(command, own[i])) {
+                good = diag_push(command->diag, DIAG_C709, nowhere,
+                                 "leave it out, or name --task prefill or decode",
+                                 "%s has no meaning for task '%s'", own[i], setup->task.text);
+            }
+        }
+        good = command_count(command, "--global-batch-size", &setup->global_batch) && good;
+        return command_count(command, "--seq-length", &setup->seq_length) && good;
+    }
+    good = read_either(command, "--concurrency", "--global-batch-size", &setup->global_batch);
+    good = read_either(command, "--prompt-length", "--seq-length", &setup->prompt_length) && good;
+    return (!command_has(command, "--output-length") ||
+            command_count(command, "--output-length", &setup->output_length)) &&
+           good;
+}
+
+static bool read_task(struct command *command, struct setup *setup)
+{
+    const char *text = NULL;
+    uint32_t cache = (uint32_t)setup->dtype;
+    if (!command_text(command, "--task", &text) ||
+        !task_read(text, nowhere, command->arena, &setup->task, command->diag) ||
+        (command_has(command, "--kv-dtype") && !command_choice(command, "--kv-dtype", &cache))) {
+        return false;
+    }
+    setup->cache_dtype = (enum dtype)cache;
+    return read_sizes(command, setup);
+}
+
 static bool read_setup(struct command *command, struct question *out)
 {
     struct setup *setup = &out->setup;
     uint32_t dtype = 0, optimizer = 0, attention = 0;
     uint64_t spares = 0;
-    bool good = command_count(command, "--global-batch-size", &setup->global_batch);
-    good = command_count(command, "--seq-length", &setup->seq_length) && good;
+    bool good = true;
     good = command_choice(command, "--dtype", &dtype) && good;
     good = command_choice(command, "--optimizer", &optimizer) && good;
     good = command_choice(command, "--attention", &attention) && good;
-    good = command_text(command, "--task", &setup->task) && good;
     good = command_number(command, "--memory-headroom", &setup->memory_headroom_frac) && good;
     good = command_count(command, "--spares", &spares) && good;
     if (!good) {
@@ -110,7 +171,8 @@ static bool read_setup(struct command *command, struct question *out)
     setup->attention = (enum attention_kind)(attention + ATTENTION_ANY + 1);
     setup->spare_devices = (uint32_t)spares;
     setup->runtime = &out->runtime;
-    return setup_check(setup, command->diag);
+    return read_task(command, setup) && setup_settle(setup, command->arena, command->diag) &&
+           setup_check(setup, command->diag);
 }
 
 static bool join(struct command *command, struct question *out)
@@ -125,6 +187,7 @@ static bool join(struct command *command, struct question *out)
 
 static void link_problem(struct question *out)
 {
+    out->runtime = *out->setup.runtime;
     out->setup.runtime = &out->runtime;
     out->problem = (struct problem){&out->model, &out->cluster, &out->setup};
 }
@@ -146,8 +209,13 @@ bool problem_flags_read(struct command *command, struct question *out)
     good = command_text(command, "--runtime", &runtime) &&
            runtime_read(runtime, nowhere, command->arena, &out->runtime, command->diag) && good;
     good = read_setup(command, out) && good;
+    const struct model *read =
+        memcpy(ARENA_PUSH(command->arena, struct model, 1), &out->model, sizeof *read);
+    if (!good || !task_adapt(&out->setup.task, read, command->arena, &out->model, command->diag)) {
+        return false;
+    }
     link_problem(out);
-    return good && join(command, out);
+    return join(command, out);
 }
 
 bool problem_flags_adopt(struct command *command, const struct problem *problem,

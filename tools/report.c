@@ -41,10 +41,12 @@ void report_find_rates(const struct question *question, double step_s, struct re
 {
     const struct setup *setup = &question->setup;
     const double peak = peak_flops_per_s(question);
-    out->tokens_per_s = (double)setup->global_batch * (double)setup->seq_length / step_s;
+    out->tokens_per_s =
+        (double)setup->global_batch * (double)setup_count_positions(setup, false) / step_s;
     out->tokens_per_s_per_device = out->tokens_per_s / question->cluster.device_count;
+    const bool all = setup->task.kind == TASK_PRETRAIN || setup->task.kind == TASK_SFT;
     const double causal_flops = model_flops_per_token(&question->model, setup->seq_length, true);
     const double full_flops = model_flops_per_token(&question->model, setup->seq_length, false);
-    out->mfu_frac = peak > 0.0 ? causal_flops * out->tokens_per_s / peak : 0.0;
-    out->mfu_full_attention_frac = peak > 0.0 ? full_flops * out->tokens_per_s / peak : 0.0;
+    out->mfu_frac = all && peak > 0.0 ? causal_flops * out->tokens_per_s / peak : 0.0;
+    out->mfu_full_attention_frac = all && peak > 0.0 ? full_flops * out->tokens_per_s / peak : 0.0;
 }

@@ -22,7 +22,7 @@ void report_judge(struct command *command, const struct question *question, stru
 
 struct report_rates {
     double tokens_per_s, tokens_per_s_per_device;
-    /* of the model FLOPs that the causal mask leaves; 0: peak not known */
+    /* of the model FLOPs that the causal mask leaves; 0: peak not known, or not all is trained */
     double mfu_frac;
     double mfu_full_attention_frac;     /* the same with attention counted in full */
 };

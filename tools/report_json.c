@@ -1,6 +1,7 @@
 /* Keys of a judged plan: stable names with the unit in them. */
 #include "tools/plan_flags.h"
 #include "tools/report.h"
+#include "tools/request_times.h"
 
 void report_push_head(struct command *command, const struct problem *problem,
                       struct json_writer *out)
@@ -141,6 +142,9 @@ void report_push_verdict(struct command *command, const struct question *questio
     } else {
         json_push_key(out, "mfu_frac");
         json_push_null(out);
+    }
+    if (!task_trains(&question->setup.task)) {
+        request_times_push(command, question, verdict, out);
     }
     json_push_key_bool(out, "fits", estimate->fits);
     json_push_key_double(out, "peak_memory_bytes", estimate->peak_bytes);

@@ -4,6 +4,7 @@
 #include "base/table.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
+#include "tools/request_times.h"
 
 #define STAGES_SHOWN 16u
 #define HEAD_WIDTH 9u
@@ -46,9 +47,16 @@ void report_dump_question(struct command *command, const struct question *questi
               (double)parameters / 1e9);
     text_push(&command->out, "cluster  %s: %s devices %s\n", cluster->name,
               report_count(command->arena, cluster->device_count), cluster->accelerators[0].name);
-    text_push(&command->out, "step     %llu sequences of %llu tokens, %s, %s, runtime %s\n\n",
+    text_push(&command->out, "step     %llu sequences of %llu tokens, %s, ",
               (unsigned long long)setup->global_batch, (unsigned long long)setup->seq_length,
-              dtype_name(setup->dtype), setup->optimizer->name, setup->runtime->name);
+              dtype_name(setup->dtype));
+    if (setup->task.kind != TASK_PRETRAIN) {
+        text_push(&command->out, "%s, ", setup->task.text);
+    }
+    if (task_trains(&setup->task)) {
+        text_push(&command->out, "%s, ", setup->optimizer->name);
+    }
+    text_push(&command->out, "runtime %s\n\n", setup->runtime->name);
 }
 
 /* --- the plan ------------------------------------------------------------------------------ */
@@ -100,6 +108,10 @@ static void dump_rates(struct command *command, const struct question *question,
             "MFU      %.1f %% of the dense %s peak; %.1f %% with masked attention counted too\n",
             100.0 * rates.mfu_frac, dtype_name(question->setup.dtype),
             100.0 * rates.mfu_full_attention_frac);
+    } else if (!task_trains(&question->setup.task)) {
+        request_times_dump(command, question, verdict);
+    } else if (question->setup.task.kind != TASK_PRETRAIN) {
+        text_push(out, "MFU      not stated: only a part of the model is trained\n");
     } else {
         text_push(out, "MFU      not stated: %s has no %s peak of its own\n",
                   question->cluster.accelerators[0].name, dtype_name(question->setup.dtype));
@@ -152,8 +164,8 @@ static void dump_breakdown(struct command *command, const struct estimate *estim
 static const char *memory_name(uint32_t class)
 {
     static const char *const names[MEMORY_CLASS_COUNT] = {
-        "parameters", "gradients", "optimizer states",  "activations",
-        "logits",     "buffers",   "context, libraries"};
+        "parameters",  "gradients", "optimizer states", "key-value cache",
+        "activations", "logits",    "buffers",          "context, libraries"};
     return names[class];
 }
 

@@ -12,6 +12,7 @@
 enum dtype { DTYPE_FP32, DTYPE_TF32, DTYPE_BF16, DTYPE_FP16, DTYPE_FP8, DTYPE_FP4, DTYPE_COUNT };
 
 const char *dtype_name(enum dtype dtype);
+double dtype_bytes(enum dtype dtype);  /* of one element as stored; scales of blocks not counted */
 
 #define GEMM_TILE_COUNT 5 /* 256x128, 128x256, 128x128, 128x64, 64x64 */
 #define ATTENTION_POINT_MAX 8

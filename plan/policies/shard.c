@@ -215,7 +215,7 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
         if (mesh->degree > 1 && cuts_data(problem->model, mesh->dim, mesh->variant))
             over[count++] = mesh->dim->name;
     }
-    if (index > 2 || count == 0)
+    if (index > 2 || count == 0 || !task_trains(&problem->setup->task))
         return false;
     memset(out, 0, sizeof *out);
     out->kind = &policy_shard;

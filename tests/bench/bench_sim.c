@@ -123,7 +123,7 @@ static bool build_405b(struct case_405b *built, struct sim *sim)
                                   .optimizer = optimizer_find("adam"),
                                   .runtime = &built->runtime,
                                   .attention = ATTENTION_FLASH,
-                                  .task = "pretrain"};
+                                  .task = {.text = "pretrain"}};
     built->problem = (struct problem){&built->model, &built->cluster, &built->setup};
     built->group = (struct group){.mesh_count = 3, .fold_count = 1};
     built->group.mesh[0] = (struct mesh_dim){.dim = dim_find("tp"), .degree = 8};

@@ -163,7 +163,7 @@ static void throw_question(void)
                                     .runtime = &question.runtime,
                                     .attention = random_pop_below(&dice, 2) == 0 ? ATTENTION_FLASH
                                                                                  : ATTENTION_PLAIN,
-                                    .task = "pretrain"};
+                                    .task = {.text = "pretrain"}};
     question.problem = (struct problem){model, &question.cluster, &question.setup};
     ck_assert(prices_read(&question.cluster, &question.runtime, &arena, &question.prices, &diag));
     throw_pins(devices);

@@ -31,7 +31,7 @@ static inline void begin(const char *name)
                            .optimizer = optimizer_find("adam"),
                            .runtime = &runtime,
                            .attention = ATTENTION_FLASH,
-                           .task = "pretrain"};
+                           .task = {.text = "pretrain"}};
     problem = (struct problem){.model = &model, .cluster = &cluster, .setup = &setup};
 }
 

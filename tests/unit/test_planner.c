@@ -115,7 +115,7 @@ static void begin(const char *name, const char *machine, uint64_t batch)
                            .optimizer = optimizer_find("adam"),
                            .runtime = &runtime,
                            .attention = ATTENTION_FLASH,
-                           .task = "pretrain"};
+                           .task = {.text = "pretrain"}};
     problem = (struct problem){&model, &cluster, &setup};
     options = (struct planner_options){.top = 1};
     for (uint32_t i = 0; i < dim_table_count; i++) {

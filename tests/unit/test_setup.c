@@ -48,7 +48,7 @@ START_TEST(absent_keys_have_a_meaning)
     ck_assert_str_eq(setup.optimizer->name, "adam");
     ck_assert_str_eq(setup.runtime->name, RUNTIME_DEFAULT);
     ck_assert_int_eq(setup.attention, ATTENTION_FLASH);
-    ck_assert_str_eq(setup.task, "pretrain");
+    ck_assert_str_eq(setup.task.text, "pretrain");
     ck_assert_int_eq(setup.mode, SETUP_STEP);
     ck_assert_uint_eq(setup.spare_devices, 0);
     arena_release(&arena);

@@ -1,0 +1,188 @@
+/* What a task leaves out of a step is left out of the program, and nothing else is. */
+#include <string.h>
+
+#include "tests/law/built_work.h"
+
+static struct model adapted;
+
+/* The problem of the model under a task; the model itself is untouched. */
+static void take_task(const char *text)
+{
+    ck_assert_msg(task_read(text, (struct diag_place){0}, &arena, &setup.task, &diag), "%s",
+                  diag.entries[0].message);
+    ck_assert_msg(task_adapt(&setup.task, &model, &arena, &adapted, &diag), "%s",
+                  diag.entries[0].message);
+    ck_assert_msg(model_check(&adapted, &diag), "%s", diag.entries[0].message);
+    problem.model = &adapted;
+}
+
+static const struct work *tensor_parallel(uint32_t tp, uint32_t micro_batch)
+{
+    struct single *single = ARENA_PUSH(&arena, struct single, 1);
+    init(single, micro_batch);
+    if (tp > 1) {
+        add_factor(single, "tp", tp, NULL);
+    }
+    return finish(&single->plan);
+}
+
+static double flops_of(const struct work_items *items)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < items->count; i++) {
+        sum += items->items[i].is_message ? 0.0 : items->items[i].compute.flops;
+    }
+    return sum;
+}
+
+/* QLoRA's and PEFT's counts of trainable parameters with all linear layers adapted:
+ * 2 x 4096 r for each square matrix, (4096 + 11008) r for the other three, 32 layers. */
+START_TEST(adapters_have_the_published_parameters)
+{
+    static const struct {
+        const char *model, *task;
+        uint64_t trained;
+    } rows[] = {
+        {"llama-2-7b", "lora:16", 39976960},
+        {"llama-2-7b", "lora:8", 19988480},
+        {"llama-3.1-8b", "lora:16", 41943040},
+    };
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        begin(rows[i].model);
+        take_task(rows[i].task);
+        ck_assert_uint_eq(model_count_parameters(&adapted) - model_count_parameters(&model),
+                          rows[i].trained);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+static double gradients(const struct work *work)
+{
+    double sum = 0.0;
+    for (uint32_t run = 0; run < problem.model->run_count; run++) {
+        const uint32_t block = work_find_block(work, problem.model->chain[run].part, KEEP_ALL);
+        sum += problem.model->chain[run].count * work->blocks[block].gradients_bytes;
+    }
+    return sum;
+}
+
+/* Gradients are there for what is trained; the frozen rest needs two thirds of the FLOPs. */
+START_TEST(only_adapters_have_gradients)
+{
+    begin("llama-2-7b");
+    const struct work *all = tensor_parallel(1, 1);
+    const double backward = flops_of(&middle(all)->backward);
+    const double forward = flops_of(&middle(all)->forward);
+    take_task("lora:16");
+    const struct work *lora = tensor_parallel(1, 1);
+    ck_assert(same(gradients(lora), 39976960.0 * setup.runtime->gradient_bytes));
+    ck_assert(same(middle(lora)->parameters_bytes - middle(all)->parameters_bytes,
+                   39976960.0 / 32.0 * 2.0));
+    const double lora_backward = flops_of(&middle(lora)->backward);
+    ck_assert(lora_backward > forward && lora_backward < 0.75 * backward);
+    ck_assert_uint_eq(lora->blocks[lora->first_block].backward.count, 0);
+    ck_assert(middle(lora)->saved_bytes > 0.0);
+    arena_release(&arena);
+}
+END_TEST
+
+/* A part that is frozen behind one that trains passes its gradient through; one before all that
+ * train has no backward. */
+START_TEST(frozen_parts_have_no_gradients)
+{
+    begin("llama-2-7b");
+    const struct work *all = tensor_parallel(1, 1);
+    const uint32_t decoder = model.chain[1].part;
+    const char *name = model.parts[decoder].name;
+    take_task(text_build(&arena, "freeze:%s", name));
+    const struct work *middle_frozen = tensor_parallel(1, 1);
+    ck_assert(middle(middle_frozen)->gradients_bytes == 0.0);
+    ck_assert(middle(middle_frozen)->parameters_bytes == middle(all)->parameters_bytes);
+    ck_assert(middle(middle_frozen)->backward.count > 0);
+    take_task(text_build(&arena, "freeze:%s,%s", model.parts[model.chain[0].part].name, name));
+    const struct work *early_frozen = tensor_parallel(1, 1);
+    ck_assert_uint_eq(middle(early_frozen)->backward.count, 0);
+    ck_assert(middle(early_frozen)->saved_bytes == 0.0);
+    ck_assert(same(flops_of(&middle(early_frozen)->forward), flops_of(&middle(all)->forward)));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(prefill_is_the_forward_alone)
+{
+    for (uint32_t m = 0; m < DECODER_COUNT; m++) {
+        begin(decoders[m]);
+        const struct work *train = tensor_parallel(2, 1);
+        const double forward = flops_of(&middle(train)->forward);
+        setup.prompt_length = setup.seq_length;
+        take_task("prefill");
+        ck_assert(setup_settle(&setup, &arena, &diag));
+        const struct work *work = tensor_parallel(2, 1);
+        ck_assert_uint_eq(middle(work)->backward.count, 0);
+        ck_assert_uint_eq(middle(work)->update.count, 0);
+        ck_assert(middle(work)->saved_bytes == 0.0 && middle(work)->optimizer_bytes == 0.0);
+        ck_assert(same(flops_of(&middle(work)->forward), forward));
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* Per layer and token 2 (K and V) x groups x head_dim x 2 bytes, for every sequence at its longest;
+ * attention reads those that are there on average. */
+START_TEST(decoding_holds_and_reads_its_cache)
+{
+    static const char *const names[] = {"llama-3.1-70b", "llama-2-7b", "qwen3-8b"};
+    for (uint32_t m = 0; m < sizeof names / sizeof names[0]; m++) {
+        begin(names[m]);
+        const struct transformer *shape = model.transformer;
+        setup.prompt_length = 1000;
+        setup.output_length = 501;
+        setup.seq_length = 0;
+        setup.cache_dtype = DTYPE_BF16;
+        take_task("decode");
+        ck_assert(setup_settle(&setup, &arena, &diag));
+        ck_assert_uint_eq(setup.seq_length, 1501);
+        const uint32_t micro_batch = (uint32_t)setup.global_batch;
+        const struct work *work = tensor_parallel(4, micro_batch);
+        const double token = 2.0 * shape->kv_heads * (double)shape->head_dim * 2.0 / 4.0;
+        ck_assert(same(middle(work)->cache_bytes, token * 1501.0 * micro_batch));
+        ck_assert_uint_eq(model_count_cache_elements(&model),
+                          2ull * shape->kv_heads * shape->head_dim * shape->layers);
+        const struct work_items *forward = &middle(work)->forward;
+        uint32_t seen = 0;
+        for (uint32_t i = 0; i < forward->count; i++) {
+            const struct work_compute *compute = &forward->items[i].compute;
+            if (!forward->items[i].is_message && compute->kind == OP_ATTENTION) {
+                seen++;
+                ck_assert_uint_eq(compute->queries, 1);
+                ck_assert_uint_eq(compute->keys, 1251);
+                ck_assert(compute->density_frac == 1.0);
+                ck_assert(compute->bytes >= token * 1251.0 * micro_batch);
+            }
+        }
+        ck_assert_uint_eq(seen, 1);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+START_TEST(tasks_that_make_no_sense_are_refused)
+{
+    static const char *const bad[] = {"lora",          "lora:",     "lora:0", "lora:-1", "lora:1x",
+                                      "lora:99999999", "prefill:3", "train",  "",        "freeze"};
+    begin("toy-4l");
+    for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct task task;
+        const uint32_t before = diag.count;
+        ck_assert_msg(!task_read(bad[i], (struct diag_place){0}, &arena, &task, &diag), "'%s'",
+                      bad[i]);
+        ck_assert_uint_eq(diag.count, before + 1);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("law of tasks", adapters_have_the_published_parameters, only_adapters_have_gradients,
+         frozen_parts_have_no_gradients, prefill_is_the_forward_alone,
+         decoding_holds_and_reads_its_cache, tasks_that_make_no_sense_are_refused)
