@@ -87,7 +87,7 @@ bool measured_setup(const struct measured *row, const struct runtime *runtime, s
     out->runtime = runtime;
     out->attention =
         measured_find_word(row->attention, unfused) != NULL ? ATTENTION_PLAIN : ATTENTION_FLASH;
-    out->task = "pretrain";
+    out->task = (struct task){.kind = TASK_PRETRAIN, .text = "pretrain"};
     if (measured_find_word(row->task, adapters) != NULL) {
         *reason = text_build(arena, "task '%s' does not state the rank of its adapters", row->task);
         return false;
