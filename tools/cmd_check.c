@@ -1,33 +1,19 @@
 /* `shardplan check`: is a configuration legal? */
 #include "tools/plan_flags.h"
 #include "tools/report.h"
+#include "tools/saved_plan.h"
 
 extern const struct command_kind command_check;
-
-static bool read_file(struct command *command, const char *path, struct question *question,
-                      struct plan **out)
-{
-    struct plan_file file;
-    if (plan_flags_any(command)) {
-        return diag_push(command->diag, DIAG_C709, (struct diag_place){0}, "give one of the two",
-                         "flags of a configuration are given beside the saved plan '%s'", path);
-    }
-    if (!plan_read(path, command->arena, &file, command->diag)) {
-        return false;
-    }
-    const struct problem problem = {file.model, file.cluster, file.setup};
-    *out = file.plan;
-    return problem_flags_adopt(command, &problem, question);
-}
 
 static bool read_plan(struct command *command, struct question *question, struct plan **out)
 {
     const char *path;
     if (command->positional_count > 0) {
-        return read_file(command, command->positional[0], question, out);
+        return saved_plan_read(command, command->positional[0], question, out);
     }
     if (command_has(command, "--plan")) {
-        return command_text(command, "--plan", &path) && read_file(command, path, question, out);
+        return command_text(command, "--plan", &path) &&
+               saved_plan_read(command, path, question, out);
     }
     *out = ARENA_PUSH(command->arena, struct plan, 1);
     return problem_flags_read(command, question) &&

@@ -1,29 +1,19 @@
 /* `shardplan estimate`: time and memory of one configuration. */
 #include "tools/plan_flags.h"
 #include "tools/report.h"
+#include "tools/saved_plan.h"
 #include "tools/simulated.h"
 
 extern const struct command_kind command_estimate;
 
 static bool read_plan(struct command *command, struct question *question, struct plan **out)
 {
+    if (command->positional_count > 0) {
+        return saved_plan_read(command, command->positional[0], question, out);
+    }
     *out = ARENA_PUSH(command->arena, struct plan, 1);
-    if (command->positional_count == 0) {
-        return problem_flags_read(command, question) &&
-               plan_flags_read(command, &question->problem, *out);
-    }
-    struct plan_file file;
-    if (plan_flags_any(command)) {
-        return diag_push(command->diag, DIAG_C709, (struct diag_place){0}, "give one of the two",
-                         "flags of a configuration are given beside the saved plan '%s'",
-                         command->positional[0]);
-    }
-    if (!plan_read(command->positional[0], command->arena, &file, command->diag)) {
-        return false;
-    }
-    const struct problem problem = {file.model, file.cluster, file.setup};
-    *out = file.plan;
-    return problem_flags_adopt(command, &problem, question);
+    return problem_flags_read(command, question) &&
+           plan_flags_read(command, &question->problem, *out);
 }
 
 static void dump_json(struct command *command, const struct question *question,

@@ -4,6 +4,7 @@
 #include "base/table.h"
 #include "tools/decompose.h"
 #include "tools/flow_file.h"
+#include "tools/saved_plan.h"
 #include "tools/simulated.h"
 #include "tools/trace_file.h"
 
@@ -71,13 +72,7 @@ static bool read_options(struct command *command, struct sim_options *out, uint6
 
 static bool read_plan(struct command *command, struct answer *out)
 {
-    struct plan_file file;
-    if (!plan_read(command->positional[0], command->arena, &file, command->diag)) {
-        return false;
-    }
-    const struct problem problem = {file.model, file.cluster, file.setup};
-    out->plan = file.plan;
-    return problem_flags_adopt(command, &problem, &out->question) &&
+    return saved_plan_read(command, command->positional[0], &out->question, &out->plan) &&
            plan_check(&out->question.problem, out->plan, command->diag) &&
            plan_check_costed(&out->question.problem, out->plan, command->diag);
 }

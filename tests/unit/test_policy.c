@@ -2,39 +2,29 @@
 #include <string.h>
 
 #include "base/data_folder.h"
-#include "base/json.h"
 #include "plan/policy.h"
-#include "tests/tap_main.h"
+#include "tests/unit/object_text.h"
 
-static struct arena arena;
-static struct diag diag;
 static struct policy_use use;
 
-static void begin(void)
+static bool read_object(struct json_value object)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    return policy_read_json(object, &arena, &use, &diag);
+}
+
+static void dump_object(struct json_writer *writer)
+{
+    policy_dump(&use, writer);
 }
 
 static bool read_text(const char *text)
 {
-    struct json *document;
-    if (!json_open_text("t.json", text, strlen(text), false, &arena, &document, &diag)) {
-        return false;
-    }
-    const bool good = policy_read_json(json_root(document), &arena, &use, &diag);
-    json_close(document);
-    return good;
+    return read_object_text(text, read_object);
 }
 
 static const char *dump(void)
 {
-    struct text text;
-    struct json_writer writer;
-    text_init(&text, &arena);
-    json_writer_init(&writer, &text, true);
-    policy_dump(&use, &writer);
-    return text.bytes;
+    return dump_object_text(dump_object);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

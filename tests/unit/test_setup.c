@@ -3,37 +3,28 @@
 
 #include "base/data_folder.h"
 #include "plan/setup.h"
-#include "tests/tap_main.h"
+#include "tests/unit/object_text.h"
 
-static struct arena arena;
-static struct diag diag;
 static struct setup setup;
 
-static void begin(void)
+static bool read_object(struct json_value object)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    return setup_read_json(object, &arena, &setup, &diag);
+}
+
+static void dump_object(struct json_writer *writer)
+{
+    setup_dump(&setup, writer);
 }
 
 static bool read_text(const char *text)
 {
-    struct json *document;
-    if (!json_open_text("t.json", text, strlen(text), false, &arena, &document, &diag)) {
-        return false;
-    }
-    const bool good = setup_read_json(json_root(document), &arena, &setup, &diag);
-    json_close(document);
-    return good;
+    return read_object_text(text, read_object);
 }
 
 static const char *dump(void)
 {
-    struct text text;
-    struct json_writer writer;
-    text_init(&text, &arena);
-    json_writer_init(&writer, &text, true);
-    setup_dump(&setup, &writer);
-    return text.bytes;
+    return dump_object_text(dump_object);
 }
 
 #define NEEDED "\"global_batch\": 8, \"seq_length\": 128"
