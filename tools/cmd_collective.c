@@ -39,10 +39,9 @@ static bool read_kind(struct command *command, enum collective_kind *out)
             return true;
         }
     }
-    const char *near = text_find_nearest(word, names, COLLECTIVE_KIND_COUNT);
     return diag_push(
         command->diag, DIAG_C710, (struct diag_place){0},
-        near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near),
+        command_hint(command, word, names, COLLECTIVE_KIND_COUNT, NULL),
         "'%s' is no collective: all-reduce, all-gather, reduce-scatter, all-to-all, send", word);
 }
 
@@ -89,10 +88,9 @@ static bool read_algorithm(struct command *command, const struct collective **ou
     if (*out != NULL || strcmp(name, AUTO) == 0) {
         return true;
     }
-    const char *near = text_find_nearest(name, collective_names(), collective_table_count);
     return diag_push(command->diag, DIAG_C704, (struct diag_place){0},
-                     near == NULL ? "`shardplan list collectives` names them"
-                                  : text_build(command->arena, "did you mean '%s'?", near),
+                     command_hint(command, name, collective_names(), collective_table_count,
+                                  "`shardplan list collectives` names them"),
                      "--algorithm is '%s': there is no such algorithm", name);
 }
 
@@ -259,10 +257,7 @@ static int run(struct command *command)
 }
 
 static const struct flag flags[] = {
-    {.name = "--cluster",
-     .kind = FLAG_TEXT,
-     .value = "C",
-     .help = "where the ranks sit: devices 0, 1, ... of this cluster"},
+    PROBLEM_FLAG_CLUSTER("where the ranks sit: devices 0, 1, ... of this cluster"),
     {.name = "--ranks",
      .kind = FLAG_COUNT,
      .value = "N",
@@ -280,11 +275,7 @@ static const struct flag flags[] = {
      .value = "A",
      .help = "one of `shardplan list collectives`, or auto: the fastest for each size",
      .fallback = AUTO},
-    {.name = "--runtime",
-     .kind = FLAG_TEXT,
-     .value = "NAME",
-     .help = "training framework",
-     .fallback = RUNTIME_DEFAULT},
+    PROBLEM_FLAG_RUNTIME("training framework"),
     {.name = NULL},
 };
 

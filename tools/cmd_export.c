@@ -14,10 +14,9 @@ static bool find_exporter(struct command *command, const struct exporter **out)
     if (*out != NULL) {
         return true;
     }
-    const char *near = text_find_nearest(name, exporter_names(), exporter_table_count);
     return diag_push(command->diag, DIAG_C704, (struct diag_place){0},
-                     near == NULL ? "`shardplan list exporters` names them"
-                                  : text_build(command->arena, "did you mean '%s'?", near),
+                     command_hint(command, name, exporter_names(), exporter_table_count,
+                                  "`shardplan list exporters` names them"),
                      "--to is '%s': nothing is exported to that", name);
 }
 

@@ -9,10 +9,9 @@ static const struct importer *find_importer(struct command *command)
     const char *word = command->positional[0];
     const struct importer *importer = importer_find(word);
     if (importer == NULL) {
-        const char *near = text_find_nearest(word, importer_names(), importer_table_count);
         diag_push(command->diag, DIAG_C710, (struct diag_place){0},
-                  near == NULL ? "`shardplan list importers` names them"
-                               : text_build(command->arena, "did you mean '%s'?", near),
+                  command_hint(command, word, importer_names(), importer_table_count,
+                               "`shardplan list importers` names them"),
                   "'%s' is no kind of file to import", word);
     }
     return importer;

@@ -245,9 +245,8 @@ static bool find_kind(struct command *command, const struct list_kind **out)
             return true;
         }
     }
-    const char *near = text_find_nearest(word, names, KIND_COUNT);
-    const char *hint = near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near);
-    return diag_push(command->diag, DIAG_C710, (struct diag_place){0}, hint,
+    return diag_push(command->diag, DIAG_C710, (struct diag_place){0},
+                     command_hint(command, word, names, KIND_COUNT, NULL),
                      "'%s' is no kind of thing to list: %s", word, all.bytes);
 }
 

@@ -107,10 +107,9 @@ static bool read_named(struct command *command, struct answer *out)
     out->name = command->positional[0];
     const struct schedule *schedule = schedule_find(out->name);
     if (schedule == NULL) {
-        const char *near = text_find_nearest(out->name, schedule_names(), schedule_table_count);
-        const char *hint = near == NULL ? "`shardplan list schedules` names them"
-                                        : text_build(command->arena, "did you mean '%s'?", near);
-        return diag_push(command->diag, DIAG_B110, (struct diag_place){0}, hint,
+        return diag_push(command->diag, DIAG_B110, (struct diag_place){0},
+                         command_hint(command, out->name, schedule_names(), schedule_table_count,
+                                      "`shardplan list schedules` names them"),
                          "no schedule is called '%s'", out->name);
     }
     return read_shape(command, &shape) &&

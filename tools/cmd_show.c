@@ -326,9 +326,8 @@ static int run(struct command *command)
             return kinds[i].show(command, command->positional[1]) ? 0 : command_fail(command);
         }
     }
-    const char *near = text_find_nearest(command->positional[0], names, KIND_COUNT);
     diag_push(command->diag, DIAG_C710, (struct diag_place){0},
-              near == NULL ? NULL : text_build(command->arena, "did you mean '%s'?", near),
+              command_hint(command, command->positional[0], names, KIND_COUNT, NULL),
               "'%s' is no kind of thing to show: model, cluster, plan, accelerator",
               command->positional[0]);
     return command_fail(command);

@@ -300,10 +300,7 @@ static const struct flag flow_flags[] = {
      .kind = FLAG_TEXT,
      .value = "CSV",
      .help = "transfers, one per line: src,dst,bytes,start_s; devices by index or id"},
-    {.name = "--cluster",
-     .kind = FLAG_TEXT,
-     .value = "C",
-     .help = "the cluster whose links they share"},
+    PROBLEM_FLAG_CLUSTER("the cluster whose links they share"),
     {.name = NULL},
 };
 

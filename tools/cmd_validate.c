@@ -104,12 +104,10 @@ static bool check_columns(struct command *command, const struct csv *csv,
 {
     for (uint32_t i = 0; i < count; i++) {
         if (csv_find_column(csv, conditions[i].column) == CSV_NO_COLUMN) {
-            const char *near =
-                text_find_nearest(conditions[i].column, csv->columns, csv->column_count);
-            return diag_push(command->diag, DIAG_C731, (struct diag_place){.file = csv->name},
-                             near == NULL ? NULL
-                                          : text_build(command->arena, "did you mean '%s'?", near),
-                             "there is no column '%s' to choose rows by", conditions[i].column);
+            return diag_push(
+                command->diag, DIAG_C731, (struct diag_place){.file = csv->name},
+                command_hint(command, conditions[i].column, csv->columns, csv->column_count, NULL),
+                "there is no column '%s' to choose rows by", conditions[i].column);
         }
     }
     return true;

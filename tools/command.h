@@ -85,6 +85,9 @@ bool command_quantity(struct command *command, const char *flag, double *out);
 bool command_choice(struct command *command, const char *flag, uint32_t *out);
 bool command_toggle(struct command *command, const char *flag, bool *out);
 
+/* Hint for a word that is none of the names: the nearest of them, else `otherwise` (NULL: none). */
+const char *command_hint(const struct command *command, const char *word,
+                         const char *const *names, uint32_t count, const char *otherwise);
 /* A finite number at *cursor, which moves behind it. */
 bool command_parse_number(const char **cursor, double *out);
 /* A whole file within --max-input as text, B101 or B102. */

@@ -17,6 +17,13 @@ static const struct flag *flag_of(const struct command *command, const char *nam
     return command->flags[index];
 }
 
+const char *command_hint(const struct command *command, const char *word, const char *const *names,
+                         uint32_t count, const char *otherwise)
+{
+    const char *near = text_find_nearest(word, names, count);
+    return near == NULL ? otherwise : text_build(command->arena, "did you mean '%s'?", near);
+}
+
 bool command_has(const struct command *command, const char *flag)
 {
     const uint32_t index = command_find_flag(command, flag);

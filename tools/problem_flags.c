@@ -5,12 +5,11 @@
 
 static const struct diag_place nowhere = {0};
 
+#define RUNS_ON \
+    "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON file"
+
 const struct flag problem_flags_cluster[] = {
-    {.name = "--cluster",
-     .kind = FLAG_TEXT,
-     .value = "C",
-     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON "
-             "file"},
+    PROBLEM_FLAG_CLUSTER(RUNS_ON),
     {.name = NULL},
 };
 
@@ -19,11 +18,7 @@ static const struct flag problem_list[] = {
      .kind = FLAG_TEXT,
      .value = "M",
      .help = "what is trained: a name of the zoo, a Hugging Face config.json, a model file"},
-    {.name = "--cluster",
-     .kind = FLAG_TEXT,
-     .value = "C",
-     .help = "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON "
-             "file"},
+    PROBLEM_FLAG_CLUSTER(RUNS_ON),
     {.name = "--global-batch-size",
      .kind = FLAG_COUNT,
      .value = "N",
@@ -39,11 +34,8 @@ static const struct flag problem_list[] = {
      .help = "number format of matrix multiplies",
      .fallback = "bf16"},
     {.name = "--optimizer", .kind = FLAG_CHOICE, .help = "optimizer", .fallback = "adam"},
-    {.name = "--runtime",
-     .kind = FLAG_TEXT,
-     .value = "NAME",
-     .help = "training framework: what it accepts, overlaps, costs (shardplan list runtimes)",
-     .fallback = RUNTIME_DEFAULT},
+    PROBLEM_FLAG_RUNTIME("training framework: what it accepts, overlaps, costs (shardplan list "
+                         "runtimes)"),
     {.name = "--attention", .kind = FLAG_CHOICE, .help = "attention kernel", .fallback = "flash"},
     {.name = "--task",
      .kind = FLAG_TEXT,

@@ -18,6 +18,17 @@ struct question {
     struct estimator estimator;
 };
 
+/* Flags that commands share, each with its own words on what it is for. */
+#define PROBLEM_FLAG_CLUSTER(words) \
+    { \
+        .name = "--cluster", .kind = FLAG_TEXT, .value = "C", .help = (words) \
+    }
+#define PROBLEM_FLAG_RUNTIME(words) \
+    { \
+        .name = "--runtime", .kind = FLAG_TEXT, .value = "NAME", .help = (words), \
+        .fallback = RUNTIME_DEFAULT \
+    }
+
 /* Groups of flags for command tables. */
 const struct flag *problem_flags_build(struct arena *arena);
 extern const struct flag problem_flags_cluster[];
