@@ -1,16 +1,13 @@
 /* The bridge to cJSON: its tree, joined by number to the places that the scan marked. */
 #include "base/json.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
+#include "base/file_text.h"
 #include "base/json_inside.h"
-
-#define READ_CHUNK_BYTES ((size_t)64 << 10)
 
 struct json_limits json_limits = {
     .max_bytes = (uint64_t)64 << 20,
@@ -133,13 +130,6 @@ static bool open_source(struct json_source source, bool lenient, struct arena ow
     return true;
 }
 
-static bool refuse_size(const char *name, uint64_t limit, struct diag *diag)
-{
-    return diag_push(diag, DIAG_B102, (struct diag_place){.file = name},
-                     "raise the limit with --max-input", "the text is larger than %llu bytes",
-                     (unsigned long long)limit);
-}
-
 static uint64_t limit_bytes(void)
 {
     return json_limits.max_bytes < JSON_TEXT_BYTES_MAX ? json_limits.max_bytes
@@ -151,7 +141,7 @@ bool json_open_text(const char *name, const char *text, size_t length, bool leni
 {
     const char *kept_name = text_build_copy(arena, name, strlen(name));
     if (length > limit_bytes()) {
-        return refuse_size(kept_name, limit_bytes(), diag);
+        return file_text_refuse_size(kept_name, limit_bytes(), diag);
     }
     struct arena own;
     arena_init(&own);
@@ -164,48 +154,16 @@ bool json_open_text(const char *name, const char *text, size_t length, bool leni
     return open_source(source, lenient, own, out, diag);
 }
 
-/* Reads to the end, but no more than one byte above `limit`. */
-static bool read_file(FILE *file, uint64_t limit, struct arena *own, struct text *out)
-{
-    text_init(out, own);
-    char *chunk = arena_push(own, READ_CHUNK_BYTES, 1);
-    while (out->length <= limit) {
-        const size_t got = fread(chunk, 1, READ_CHUNK_BYTES, file);
-        text_push_bytes(out, chunk, got);
-        if (got < READ_CHUNK_BYTES) {
-            break;
-        }
-    }
-    return ferror(file) == 0;
-}
-
-static bool refuse_file(const char *name, int error, struct diag *diag)
-{
-    return diag_push(diag, DIAG_B101, (struct diag_place){.file = name}, NULL,
-                     "cannot read the file: %s", strerror(error));
-}
-
 bool json_open(const char *path, bool lenient, struct arena *arena, struct json **out,
                struct diag *diag)
 {
-    const bool standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "<stdin>" : text_build_copy(arena, path, strlen(path));
-    FILE *file = standard ? stdin : fopen(path, "rb");
-    if (file == NULL) {
-        return refuse_file(name, errno, diag);
-    }
     struct arena own;
     struct text text;
+    const char *name = file_text_name(path, arena);
     arena_init(&own);
-    errno = 0;
-    const bool good = read_file(file, limit_bytes(), &own, &text);
-    const int error = errno;
-    if (!standard) {
-        fclose(file);
-    }
-    if (!good || text.length > limit_bytes()) {
+    if (!file_text_read(path, name, limit_bytes(), &own, &text, diag)) {
         arena_release(&own);
-        return good ? refuse_size(name, limit_bytes(), diag) : refuse_file(name, error, diag);
+        return false;
     }
     const struct json_source source = {
         .name = name, .text = text.bytes, .length = text.length, .arena = arena};

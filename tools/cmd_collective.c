@@ -281,6 +281,7 @@ static const struct flag flags[] = {
 
 static const struct flag_group groups[] = {
     {.title = "The collective", .flags = flags},
+    {.title = "What a topology file leaves out", .flags = problem_flags_topology},
     {.title = NULL},
 };
 

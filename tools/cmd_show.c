@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "tools/problem_flags.h"
 #include "tools/report.h"
 
 extern const struct command_kind command_show;
@@ -197,7 +198,7 @@ static void dump_cluster(struct command *command, const struct cluster *cluster)
 static bool show_cluster(struct command *command, const char *what)
 {
     struct cluster cluster;
-    if (!cluster_read(what, command->arena, &cluster, command->diag)) {
+    if (!problem_flags_find_cluster(command, what, &cluster)) {
         return false;
     }
     if (!command->json) {
@@ -345,6 +346,7 @@ static const struct flag flags[] = {
 
 static const struct flag_group groups[] = {
     {.title = "A model", .flags = flags},
+    {.title = "What a topology file leaves out", .flags = problem_flags_topology},
     {.title = NULL},
 };
 

@@ -307,6 +307,7 @@ static const struct flag flow_flags[] = {
 static const struct flag_group groups[] = {
     {.title = "A plan", .flags = plan_flags},
     {.title = "Bare transfers instead", .flags = flow_flags},
+    {.title = "What a topology file leaves out", .flags = problem_flags_topology},
     {.title = NULL},
 };
 

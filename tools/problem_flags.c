@@ -6,12 +6,25 @@
 static const struct diag_place nowhere = {0};
 
 #define RUNS_ON \
-    "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), or a JSON file"
+    "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), several with " \
+    "commas between them, a JSON file, a topology file of NCCL, hwloc or nvidia-smi " \
+    "(node.xml:4 for four of them)"
+#define DEVICE_FLAG \
+    { \
+        .name = "--device", .kind = FLAG_TEXT, .value = "KIND", \
+        .help = "kind of the devices that a topology file does not name (shardplan list " \
+                "accelerators)", \
+        .absent = "as the file says" \
+    }
+#define FABRIC_FLAG \
+    { \
+        .name = "--fabric", .kind = FLAG_TEXT, .value = "LINK", \
+        .help = "network that joins the clusters between commas, or the computers of a topology " \
+                "file, such as ib-hdr", \
+        .absent = "as the file says" \
+    }
 
-const struct flag problem_flags_cluster[] = {
-    PROBLEM_FLAG_CLUSTER(RUNS_ON),
-    {.name = NULL},
-};
+const struct flag problem_flags_topology[] = {DEVICE_FLAG, FABRIC_FLAG, {.name = NULL}};
 
 static const struct flag problem_list[] = {
     {.name = "--model",
@@ -19,6 +32,8 @@ static const struct flag problem_list[] = {
      .value = "M",
      .help = "what is trained: a name of the zoo, a Hugging Face config.json, a model file"},
     PROBLEM_FLAG_CLUSTER(RUNS_ON),
+    DEVICE_FLAG,
+    FABRIC_FLAG,
     {.name = "--global-batch-size",
      .kind = FLAG_COUNT,
      .value = "N",
@@ -184,11 +199,21 @@ static void link_problem(struct question *out)
     out->problem = (struct problem){&out->model, &out->cluster, &out->setup};
 }
 
+bool problem_flags_find_cluster(struct command *command, const char *text, struct cluster *out)
+{
+    struct cluster_request request = {.text = text};
+    return (!command_has(command, "--device") ||
+            command_text(command, "--device", &request.device)) &&
+           (!command_has(command, "--fabric") ||
+            command_text(command, "--fabric", &request.fabric)) &&
+           cluster_read_request(&request, command->arena, out, command->diag);
+}
+
 bool problem_flags_read_cluster(struct command *command, struct cluster *out)
 {
     const char *cluster;
     return command_text(command, "--cluster", &cluster) &&
-           cluster_read(cluster, command->arena, out, command->diag);
+           problem_flags_find_cluster(command, cluster, out);
 }
 
 bool problem_flags_read(struct command *command, struct question *out)

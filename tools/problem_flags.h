@@ -31,11 +31,14 @@ struct question {
 
 /* Groups of flags for command tables. */
 const struct flag *problem_flags_build(struct arena *arena);
-extern const struct flag problem_flags_cluster[];
+/* --device and --fabric: what a topology file or joined clusters leave open. */
+extern const struct flag problem_flags_topology[];
 
 /* All three from flags; the judge is joined too. */
 bool problem_flags_read(struct command *command, struct question *out);
 bool problem_flags_read_cluster(struct command *command, struct cluster *out);
+/* The cluster of that name or path, with problem_flags_topology where the command has them. */
+bool problem_flags_find_cluster(struct command *command, const char *text, struct cluster *out);
 /* From a file's problem, which flags must not contradict. */
 bool problem_flags_adopt(struct command *command, const struct problem *problem,
                          struct question *out);

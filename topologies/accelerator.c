@@ -338,6 +338,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
                                        "gemm",
                                        "attention",
                                        "memory_efficiency",
+                                       "scaleup",
                                        "scaleup_link",
                                        "pcie_gen",
                                        "tdp",
@@ -362,6 +363,8 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
         json_read_quantity_or(object, "boost_clock", UNIT_HERTZ, 0, &read.boost_clock_hz, diag) &&
         good;
     good = json_read_quantity_or(object, "tdp", UNIT_WATTS, 0, &read.tdp_w, diag) && good;
+    good = json_read_u32_or(object, "pcie_gen", 1, 7, 0, &read.pci_generation, diag) && good;
+    good = scaleup_read(object, arena, &read.scaleup, diag) && good;
     good = read_memory(object, &read, diag) && good;
     good = read_peaks(object, &read, diag) && good;
     good = read_gemm(object, arena, &read, diag) && good;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "topologies/scaleup.h"
 
 enum dtype { DTYPE_FP32, DTYPE_TF32, DTYPE_BF16, DTYPE_FP16, DTYPE_FP8, DTYPE_FP4, DTYPE_COUNT };
 
@@ -43,6 +44,8 @@ struct accelerator {
     struct attention_point attention[ATTENTION_POINT_MAX]; /* by ascending head_dim */
     uint32_t attention_point_count;
     double tdp_w;
+    struct scaleup scaleup; /* for completing topology files; not dumped */
+    uint32_t pci_generation; /* 0 if not given; not dumped */
     const char *source;                         /* provenance of the constants, for reports */
     const char *gemm_source, *attention_source; /* of those two groups */
 };

@@ -4,10 +4,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/file_text.h"
 #include "base/text.h"
 #include "topologies/catalogue.h"
 #include "topologies/cluster_parts.h"
 #include "topologies/member.h"
+#include "topologies/topology_file.h"
 
 static const struct diag_place no_place = {.file = NULL};
 
@@ -110,27 +112,24 @@ bool cluster_build(struct cluster *cluster, struct arena *arena, struct diag *di
 
 /* --- by path or name -------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
+/* The length without ":NODES", if that stands behind. */
+static size_t find_path_length(const char *text)
 {
-    const size_t length = strlen(text);
-    const size_t end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+    const char *colon = strrchr(text, ':');
+    return colon != NULL && colon[1 + strspn(colon + 1, "0123456789")] == '\0'
+               ? (size_t)(colon - text)
+               : strlen(text);
 }
 
 static bool is_path(const char *text)
 {
-    return strcmp(text, "-") == 0 || strchr(text, '/') != NULL || ends_with(text, ".json");
-}
-
-static bool read_file(const char *path, const char *name, uint32_t nodes, struct arena *arena,
-                      struct cluster *out, struct diag *diag)
-{
-    struct json *document;
-    if (!json_open(path, false, arena, &document, diag)) {
-        return false;
+    static const char *const ends[] = {".json", ".xml", ".txt"};
+    bool good = strcmp(text, "-") == 0 || strchr(text, '/') != NULL;
+    const size_t length = find_path_length(text);
+    for (uint32_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        const size_t end = strlen(ends[i]);
+        good = good || (length >= end && memcmp(text + length - end, ends[i], end) == 0);
     }
-    const bool good = read_object(json_root(document), name, nodes, arena, out, diag);
-    json_close(document);
     return good;
 }
 
@@ -153,34 +152,100 @@ static bool read_nodes(const char *text, const char *zoo_name, uint32_t *out, st
     return true;
 }
 
-static bool read_zoo(const char *text, struct arena *arena, struct cluster *out, struct diag *diag)
+bool cluster_read_topology(const struct cluster_text *text, const struct cluster_request *request,
+                           struct arena *arena, struct cluster *out, struct diag *diag)
+{
+    return topology_file_read(text, request, arena, out, diag);
+}
+
+/* What only topology files and joined clusters leave open. */
+static bool check_told(const struct cluster_request *request, struct diag *diag)
+{
+    if (request->device != NULL) {
+        return diag_push(diag, DIAG_T320, no_place, "leave --device out",
+                         "'%s' names its devices itself; --device '%s' is for topology files that "
+                         "do not",
+                         request->text, request->device);
+    }
+    return request->fabric == NULL ||
+           diag_push(diag, DIAG_T320, no_place, "leave --fabric out",
+                     "'%s' names its links itself; --fabric '%s' is for joined clusters and "
+                     "topology files",
+                     request->text, request->fabric);
+}
+
+static bool read_native(const struct cluster_text *text, const struct cluster_request *request,
+                        struct arena *arena, struct cluster *out, struct diag *diag)
+{
+    struct json *document;
+    if (!check_told(request, diag) ||
+        !json_open_text(text->name, text->bytes, text->length, false, arena, &document, diag)) {
+        return false;
+    }
+    const bool good =
+        read_object(json_root(document), text->name, request->nodes, arena, out, diag);
+    json_close(document);
+    return good;
+}
+
+static bool read_file(const char *path, const struct cluster_request *request, struct arena *arena,
+                      struct cluster *out, struct diag *diag)
+{
+    struct arena scratch;
+    struct text text;
+    arena_init(&scratch);
+    const char *name = file_text_name(path, arena);
+    bool good = file_text_read(path, name, json_limits.max_bytes, &scratch, &text, diag);
+    if (good) {
+        const struct cluster_text file = {name, text.bytes, text.length};
+        good = topology_file_find_kind(&file) == TOPOLOGY_NONE
+                   ? read_native(&file, request, arena, out, diag)
+                   : topology_file_read(&file, request, arena, out, diag);
+    }
+    arena_release(&scratch);
+    return good;
+}
+
+/* A path, or a path of a topology with the number of such computers: "node.xml:4". */
+static bool read_path(struct cluster_request request, struct arena *arena, struct cluster *out,
+                      struct diag *diag)
+{
+    const size_t length = find_path_length(request.text);
+    const char *path = text_build_copy(arena, request.text, length);
+    return (request.text[length] == '\0' ||
+            read_nodes(request.text + length + 1, path, &request.nodes, diag)) &&
+           read_file(path, &request, arena, out, diag);
+}
+
+static bool read_zoo(struct cluster_request request, struct arena *arena, struct cluster *out,
+                     struct diag *diag)
 {
     static const struct catalogue catalogue = {
         .folder = "topologies/zoo", .noun = "cluster", .unknown = DIAG_T302};
-    const char *colon = strchr(text, ':');
-    const size_t length = colon == NULL ? strlen(text) : (size_t)(colon - text);
-    const char *name = text_build_copy(arena, text, length);
+    const char *colon = strchr(request.text, ':');
+    const size_t length = colon == NULL ? strlen(request.text) : (size_t)(colon - request.text);
+    const char *name = text_build_copy(arena, request.text, length);
     const char *path;
-    uint32_t nodes = 0;
-    return (colon == NULL || read_nodes(colon + 1, name, &nodes, diag)) &&
+    return (colon == NULL || read_nodes(colon + 1, name, &request.nodes, diag)) &&
            catalogue_find(&catalogue, name, no_place, arena, &path, diag) &&
-           read_file(path, name, nodes, arena, out, diag);
+           read_file(path, &request, arena, out, diag);
+}
+
+bool cluster_read_request(const struct cluster_request *request, struct arena *arena,
+                          struct cluster *out, struct diag *diag)
+{
+    if (strchr(request->text, ',') != NULL) {
+        return cluster_join_read(request, arena, out, diag);
+    }
+    return is_path(request->text) ? read_path(*request, arena, out, diag)
+                                  : read_zoo(*request, arena, out, diag);
 }
 
 bool cluster_read(const char *name_or_path, struct arena *arena, struct cluster *out,
                   struct diag *diag)
 {
-    if (is_path(name_or_path)) {
-        return read_file(name_or_path, name_or_path, 0, arena, out, diag);
-    }
-    const char *comma = strchr(name_or_path, ',');
-    if (comma != NULL) {
-        return diag_push(
-            diag, DIAG_T306, no_place,
-            "describe the parts and the fabric between them as one native JSON cluster",
-            "'%s' joins unlike clusters, which is not supported", name_or_path);
-    }
-    return read_zoo(name_or_path, arena, out, diag);
+    const struct cluster_request request = {.text = name_or_path};
+    return cluster_read_request(&request, arena, out, diag);
 }
 
 /* --- questions -------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@
 #define SHARDPLAN_TOPOLOGIES_CLUSTER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -102,11 +103,33 @@ struct path {
     uint32_t level;       /* crossed level, or level_count for graphs */
 };
 
-/* PATH.json ("-" and all that holds a '/' or ends in .json), or ZOO[:NODES] among topologies/zoo
- * of the data folder, by names and aliases without regard to case; NODES replaces the degree of
- * the last level. */
+/* What stands for a cluster, with what its reader is told besides. */
+struct cluster_request {
+    const char *text;   /* as for cluster_read */
+    const char *device; /* kind of devices that a topology file does not name; NULL: not told */
+    const char *fabric; /* link kind of the network between unlike parts or nodes; NULL */
+    uint32_t nodes;     /* filled by cluster_read_request from the text; 0: not told */
+};
+
+/* What a file holds. */
+struct cluster_text {
+    const char *name; /* of the file, for messages */
+    const char *bytes;
+    size_t length;
+};
+
+/* A path ("-" and all that holds a '/' or ends in .json, .xml, .txt) of native JSON, NCCL topology
+ * XML, hwloc XML or a table of `nvidia-smi topo -m`, told apart by what it holds; or ZOO[:NODES]
+ * among topologies/zoo of the data folder, by names and aliases without regard to case. NODES
+ * replaces the degree of the last level; PATH.xml:NODES joins as many of the computers by their
+ * network cards. */
 bool cluster_read(const char *name_or_path, struct arena *arena, struct cluster *out,
                   struct diag *diag);
+bool cluster_read_request(const struct cluster_request *request, struct arena *arena,
+                          struct cluster *out, struct diag *diag);
+/* A topology of another program. */
+bool cluster_read_topology(const struct cluster_text *text, const struct cluster_request *request,
+                           struct arena *arena, struct cluster *out, struct diag *diag);
 bool cluster_read_json(struct json_value object, const char *name, struct arena *arena,
                        struct cluster *out, struct diag *diag);
 /* For clusters filled in memory: checks, then adds routes and digest. The readers end with it. */

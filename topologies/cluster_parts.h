@@ -60,6 +60,10 @@ bool cluster_routing_find_path(const struct cluster *cluster, uint32_t from, uin
 /* First device that no way leads to from device 0; device_count if there is none. */
 uint32_t cluster_routing_find_unreachable(const struct cluster *cluster);
 
+/* "A:4,B:8": unlike parts joined by the network request->fabric. */
+bool cluster_join_read(const struct cluster_request *request, struct arena *arena,
+                       struct cluster *out, struct diag *diag);
+
 /* All of cluster_check, with a place to report at. */
 bool cluster_check_at(const struct cluster *cluster, struct diag_place place, struct diag *diag);
 

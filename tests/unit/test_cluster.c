@@ -220,8 +220,7 @@ static const struct {
     {"dgx-h100:99999999999999999999", DIAG_T305, NULL},
     {"dgx-h100:4294967295", DIAG_T314, NULL},
     {"dgx-a100:4,dgx-v100:8", DIAG_T306,
-     "describe the parts and the fabric between them as one "
-     "native JSON cluster"},
+     "name it: --fabric ib-hdr, or describe the whole as one native JSON cluster"},
     {"no/such/file.json", DIAG_B101, NULL},
 };
 

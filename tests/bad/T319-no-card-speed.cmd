@@ -1,0 +1,1 @@
+collective all-reduce --cluster @:2 --device H100

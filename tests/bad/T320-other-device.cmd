@@ -1,0 +1,1 @@
+show cluster @ --device H100

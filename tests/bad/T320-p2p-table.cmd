@@ -1,0 +1,1 @@
+import nvidia-smi-topo @
