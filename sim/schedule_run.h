@@ -14,6 +14,7 @@ struct schedule_run_times {
     const double *send_s;        /* activations, model chunk i to i + 1 where that is on another
                                   * stage */
     const double *send_back_s;   /* gradients, model chunk i + 1 to i */
+    const double *extra_s;       /* [slot] that it lasts longer, stage after stage in their order */
     const double *release_s;     /* no forward of the chunk starts before */
     bool send_blocks;            /* the sender's next slot waits for the end of the transfer */
     double pair_frac;            /* a pair lasts so many times its slots together; 0 counts as 1 */

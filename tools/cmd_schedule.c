@@ -1,15 +1,14 @@
 /* `shardplan schedule`: one pipeline schedule alone, with times given by hand. */
-#include "base/json.h"
-#include "base/table.h"
 #include "costmodel/replay.h"
-#include "plan/schedule.h"
-#include "sim/schedule_run.h"
-#include "tools/command.h"
-
-#define SHOWN_SLOTS 48u /* of a stage, to people */
+#include "sim/ready_run.h"
+#include "tools/late_slots.h"
+#include "tools/schedule_report.h"
 
 static const char *const judges[] = {"costmodel", "simulator", NULL};
 enum judge { JUDGE_COSTMODEL, JUDGE_SIMULATOR };
+
+static const char *const dispatches[] = {"fixed", "ready", "hint", NULL};
+enum dispatch { DISPATCH_FIXED, DISPATCH_READY, DISPATCH_HINT };
 
 static const struct flag flags[] = {
     {.name = "--stages",
@@ -62,6 +61,20 @@ static const struct flag flags[] = {
      .help = "who replays it: the cost model in closed form, or the simulator event by event",
      .fallback = "costmodel",
      .choices = judges},
+    {.name = "--dispatch",
+     .kind = FLAG_CHOICE,
+     .help = "fixed: slots in the order of the schedule; ready: a free stage runs what is ready, "
+             "backwards first; hint: what is ready, in the order of the schedule (simulated)",
+     .fallback = "fixed",
+     .choices = dispatches},
+    {.name = "--in-flight",
+     .kind = FLAG_NUMBERS,
+     .value = "N",
+     .help = "ready, hint: micro-batch chunks that a stage may hold; one value or one per stage"},
+    {.name = "--late",
+     .kind = FLAG_TEXT,
+     .value = "LIST",
+     .help = "slots that last longer, such as F5@0=6,B2@3=0.5: slot, stage, seconds (simulated)"},
     {.name = "--file",
      .kind = FLAG_TEXT,
      .value = "CSV",
@@ -74,14 +87,6 @@ static const struct flag flags[] = {
 static const struct flag_group flag_groups[] = {
     {.title = "The schedule", .flags = flags},
     {.title = NULL},
-};
-
-/* The answer, whoever judged. */
-struct answer {
-    const char *name; /* of the schedule or its table */
-    struct stream stream;
-    double makespan_s;
-    const double *busy_s; /* per stage */
 };
 
 /* --- the question -------------------------------------------------------------------------- */
@@ -101,7 +106,7 @@ static bool read_shape(struct command *command, struct schedule_shape *out)
     return true;
 }
 
-static bool read_named(struct command *command, struct answer *out)
+static bool read_named(struct command *command, struct schedule_report *out)
 {
     struct schedule_shape shape;
     out->name = command->positional[0];
@@ -116,7 +121,7 @@ static bool read_named(struct command *command, struct answer *out)
            stream_build(schedule, &shape, command->arena, &out->stream, command->diag);
 }
 
-static bool read_stream(struct command *command, struct answer *out)
+static bool read_stream(struct command *command, struct schedule_report *out)
 {
     struct text text;
     bool given = command_has(command, "--file");
@@ -157,6 +162,31 @@ static bool read_per_stage(struct command *command, const char *flag, uint32_t s
         }
     }
     *out = per_stage;
+    return true;
+}
+
+/* Whole numbers from 1. */
+static bool read_caps(struct command *command, uint32_t stages, const uint32_t **out)
+{
+    const double *values;
+    if (!command_has(command, "--in-flight")) {
+        *out = NULL;
+        return true;
+    }
+    if (!read_per_stage(command, "--in-flight", stages, &values)) {
+        return false;
+    }
+    uint32_t *caps = ARENA_PUSH(command->arena, uint32_t, stages);
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        caps[stage] = values[stage] < STREAM_SLOTS_MAX ? (uint32_t)values[stage] : UINT32_MAX;
+        if (values[stage] < 1 || (double)caps[stage] != values[stage]) {
+            return diag_push(command->diag, DIAG_C750, (struct diag_place){0}, NULL,
+                             "--in-flight is %g for stage %u: it must be a whole number from 1 to "
+                             "%u",
+                             values[stage], stage, STREAM_SLOTS_MAX - 1);
+        }
+    }
+    *out = caps;
     return true;
 }
 
@@ -221,129 +251,8 @@ static bool read_times(struct command *command, const struct stream *stream,
 
 /* --- the answer ---------------------------------------------------------------------------- */
 
-static void dump_slots(const struct stream *stream, uint32_t stage, struct json_writer *out)
-{
-    struct text slot;
-    text_init(&slot, out->out->arena);
-    json_push_array(out);
-    for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
-        slot.length = 0;
-        schedule_dump_slot(&stream->slots[stage][i], stream->shape.chunks, &slot);
-        json_push_string(out, slot.bytes);
-    }
-    json_pop_array(out);
-}
-
-static double work_of(const struct answer *answer, uint32_t stage)
-{
-    return answer->busy_s[stage];
-}
-
-static double bubble_of(const struct answer *answer, uint32_t stage)
-{
-    return answer->makespan_s - answer->busy_s[stage];
-}
-
-static double live_chunks_of(const struct answer *answer, uint32_t stage)
-{
-    return answer->stream.peak_live_chunks[stage];
-}
-
-/* In micro-batches: a chunk counts copies/chunks. */
-static double live_of(const struct answer *answer, uint32_t stage)
-{
-    return live_chunks_of(answer, stage) * answer->stream.copies / answer->stream.shape.chunks;
-}
-
-static void dump_per_stage(const struct answer *answer, const char *key,
-                           double (*value)(const struct answer *answer, uint32_t stage),
-                           struct json_writer *out)
-{
-    json_push_key(out, key);
-    json_push_array(out);
-    for (uint32_t stage = 0; stage < answer->stream.shape.stages; stage++) {
-        json_push_double(out, value(answer, stage));
-    }
-    json_pop_array(out);
-}
-
-static void dump_json(struct command *command, const struct answer *answer)
-{
-    const struct stream *stream = &answer->stream;
-    uint32_t stages = stream->shape.stages;
-    struct json_writer out;
-    json_writer_init(&out, &command->out, false);
-    json_push_object(&out);
-    json_push_key_string(&out, "version", SHARDPLAN_VERSION);
-    json_push_key_string(&out, "schedule", answer->name);
-    json_push_key_u64(&out, "stages", stages);
-    json_push_key_u64(&out, "chunks", stream->shape.chunks);
-    json_push_key_u64(&out, "microbatches", stream->shape.micro_batches);
-    json_push_key_double(&out, "makespan_s", answer->makespan_s);
-    dump_per_stage(answer, "work_s", work_of, &out);
-    dump_per_stage(answer, "bubble_s", bubble_of, &out);
-    dump_per_stage(answer, "peak_live", live_of, &out);
-    dump_per_stage(answer, "peak_live_chunks", live_chunks_of, &out);
-    json_push_key(&out, "order");
-    json_push_array(&out);
-    for (uint32_t stage = 0; stage < stages; stage++) {
-        dump_slots(stream, stage, &out);
-    }
-    json_pop_array(&out);
-    json_pop_object(&out);
-    text_push(&command->out, "\n");
-}
-
-static const char *seconds(struct arena *arena, double value_s)
-{
-    struct text text;
-    text_init(&text, arena);
-    unit_dump_short(UNIT_SECONDS, value_s, &text);
-    return text.bytes;
-}
-
-static void dump_order(const struct stream *stream, uint32_t stage, struct text *out)
-{
-    uint32_t count = stream->slot_counts[stage];
-    uint32_t shown = count < SHOWN_SLOTS ? count : SHOWN_SLOTS;
-    text_push(out, "stage %u:", stage);
-    for (uint32_t i = 0; i < shown; i++) {
-        text_push(out, i > 0 && stream->slots[stage][i - 1].paired ? "&" : " ");
-        schedule_dump_slot(&stream->slots[stage][i], stream->shape.chunks, out);
-    }
-    if (shown < count) {
-        text_push(out, " and %u more", count - shown);
-    }
-    text_push(out, "\n");
-}
-
-static void dump_people(struct command *command, const struct answer *answer)
-{
-    static const char *const headings[] = {
-        ">stage", ">work", ">bubble", ">of the step", ">live micro-batches", NULL};
-    const struct stream *stream = &answer->stream;
-    double makespan_s = answer->makespan_s;
-    struct table table;
-    table_init(&table, command->arena, headings);
-    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
-        double bubble_s = bubble_of(answer, stage);
-        table_push(&table, "%u", stage);
-        table_push(&table, "%s", seconds(command->arena, work_of(answer, stage)));
-        table_push(&table, "%s", seconds(command->arena, bubble_s));
-        table_push(&table, "%.1f %%", makespan_s > 0 ? 100 * bubble_s / makespan_s : 0);
-        table_push(&table, "%g", live_of(answer, stage));
-    }
-    text_push(&command->out, "%s: stages %u, model chunks on each %u, micro-batches %u: %s\n\n",
-              answer->name, stream->shape.stages, stream->shape.chunks, stream->shape.micro_batches,
-              seconds(command->arena, makespan_s));
-    table_dump(&table, &command->out);
-    text_push(&command->out, "\n");
-    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
-        dump_order(stream, stage, &command->out);
-    }
-}
-
-static void replay(struct command *command, const struct replay_times *times, struct answer *answer)
+static void replay(struct command *command, const struct replay_times *times,
+                   struct schedule_report *answer)
 {
     struct replay_plan plan;
     struct replay_result result;
@@ -354,10 +263,43 @@ static void replay(struct command *command, const struct replay_times *times, st
     answer->busy_s = result.stage_busy_s;
 }
 
-static bool simulate(struct command *command, const struct replay_times *times,
-                     struct answer *answer)
+/* Slots in the order they ran, what was alive meanwhile. */
+static void adopt_order(struct command *command, const struct ready_run_result *result,
+                        struct stream *stream)
 {
-    const struct schedule_run_times run = {
+    uint32_t first = 0;
+    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
+        const uint32_t count = stream->slot_counts[stage];
+        struct slot *slots = ARENA_PUSH(command->arena, struct slot, count);
+        for (uint32_t i = 0; i < count; i++) {
+            slots[i] = stream->slots[stage][result->order[first + i] - first];
+            slots[i].paired = false;
+        }
+        stream->slots[stage] = slots;
+        stream->peak_live_chunks[stage] = result->peak_live[stage];
+        first += count;
+    }
+}
+
+static bool run_ready(struct command *command, const struct schedule_run_times *times,
+                      bool by_order, struct schedule_report *answer,
+                      struct schedule_run_result *out)
+{
+    struct ready_run_rules rules = {.by_order = by_order};
+    struct ready_run_result result;
+    if (!read_caps(command, answer->stream.shape.stages, &rules.live_caps) ||
+        !ready_run(&answer->stream, times, &rules, command->arena, &result, command->diag)) {
+        return false;
+    }
+    adopt_order(command, &result, &answer->stream);
+    *out = result.run;
+    return true;
+}
+
+static bool simulate(struct command *command, const struct replay_times *times,
+                     enum dispatch dispatch, struct schedule_report *answer)
+{
+    struct schedule_run_times run = {
         .forward_s = times->forward_s,
         .backward_s = times->backward_s,
         .input_s = times->input_s,
@@ -368,12 +310,16 @@ static bool simulate(struct command *command, const struct replay_times *times,
         .pair_frac = times->pair_frac,
     };
     struct schedule_run_result result;
-    if (!schedule_run(&answer->stream, &run, command->arena, &result, command->diag)) {
-        return false;
+    const bool good =
+        late_slots_read(command, &answer->stream, &run.extra_s) &&
+        (dispatch == DISPATCH_FIXED
+             ? schedule_run(&answer->stream, &run, command->arena, &result, command->diag)
+             : run_ready(command, &run, dispatch == DISPATCH_HINT, answer, &result));
+    if (good) {
+        answer->makespan_s = result.makespan_s;
+        answer->busy_s = result.stage_busy_s;
     }
-    answer->makespan_s = result.makespan_s;
-    answer->busy_s = result.stage_busy_s;
-    return true;
+    return good;
 }
 
 static int dump_csv(struct command *command, const struct stream *stream)
@@ -388,27 +334,51 @@ static int dump_csv(struct command *command, const struct stream *stream)
     return 0;
 }
 
+static bool check_flags(struct command *command, enum dispatch dispatch)
+{
+    return dispatch != DISPATCH_FIXED || !command_has(command, "--in-flight") ||
+           diag_push(command->diag, DIAG_C750, (struct diag_place){0}, NULL,
+                     "--in-flight caps what `--dispatch ready` or `--dispatch hint` start; a fixed "
+                     "order holds what it holds");
+}
+
+/* A pipeline that comes to a halt is an answer. */
+static int fail(struct command *command)
+{
+    for (uint32_t i = 0; i < command->diag->count; i++) {
+        if (command->diag->entries[i].code == DIAG_P443 ||
+            command->diag->entries[i].code == DIAG_S803) {
+            return 1;
+        }
+    }
+    return command_fail(command);
+}
+
 static int run(struct command *command)
 {
-    struct answer answer;
+    struct schedule_report answer;
     struct replay_times times;
     uint32_t judge;
+    uint32_t dispatch;
     if (!read_stream(command, &answer) || !read_times(command, &answer.stream, &times) ||
-        !command_choice(command, "--judge", &judge)) {
-        return command_fail(command);
+        !command_choice(command, "--judge", &judge) ||
+        !command_choice(command, "--dispatch", &dispatch) || !check_flags(command, dispatch)) {
+        return fail(command);
     }
     if (command_has(command, "--csv")) {
         return dump_csv(command, &answer.stream);
     }
-    if (judge == JUDGE_COSTMODEL) {
+    const bool simulated =
+        judge == JUDGE_SIMULATOR || dispatch != DISPATCH_FIXED || command_has(command, "--late");
+    if (!simulated) {
         replay(command, &times, &answer);
-    } else if (!simulate(command, &times, &answer)) {
-        return command_fail(command);
+    } else if (!simulate(command, &times, dispatch, &answer)) {
+        return fail(command);
     }
     if (command->json) {
-        dump_json(command, &answer);
+        schedule_report_dump_json(command, &answer);
     } else {
-        dump_people(command, &answer);
+        schedule_report_dump_people(command, &answer);
     }
     return 0;
 }

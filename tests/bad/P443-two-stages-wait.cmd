@@ -1,1 +1,2 @@
 schedule --file @
+exit 1

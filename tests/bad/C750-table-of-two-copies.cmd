@@ -1,0 +1,1 @@
+schedule chimera --stages 4 --microbatches 8 --chunks 2 --csv
