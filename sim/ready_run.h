@@ -19,8 +19,9 @@ struct ready_run_result {
     const uint32_t *peak_live; /* [stage] chunks of micro-batches */
 };
 
-/* As schedule_run without release_s, but a stage that is free starts the best of its slots that can start, at once;
- * the slots of a pair run one by one. False: S802; S803 when caps leave all stages waiting. */
+/* As schedule_run without release_s, but a stage that is free starts the best of its slots that
+ * can start, at once; the slots of a pair run one by one. False: S802; S803 when caps leave all
+ * stages waiting. */
 bool ready_run(const struct stream *stream, const struct schedule_run_times *times,
                const struct ready_run_rules *rules, struct arena *arena,
                struct ready_run_result *out, struct diag *diag);
