@@ -94,6 +94,8 @@ struct optimizer {
     const char *name;               /* "adam" */
     const char *summary;
     uint32_t state_bytes;           /* per parameter, without the fp32 master copy */
+    bool in_place;                  /* works on the parameters themselves: no master copy, gradients
+                                     * of their format */
     double update_bytes;            /* memory traffic per parameter of one fused update, master copy
                                      * and gradient included (hardware_costs: fused Adam 30) */
 };

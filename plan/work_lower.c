@@ -12,8 +12,17 @@ static double parameter_bytes(const struct problem *problem)
     return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0 : 2.0;
 }
 
+static double gradient_bytes(const struct problem *problem)
+{
+    return problem->setup->optimizer->in_place ? parameter_bytes(problem)
+                                               : (double)problem->setup->runtime->gradient_bytes;
+}
+
 static double master_bytes(const struct problem *problem)
 {
+    if (problem->setup->optimizer->in_place) {
+        return 0.0;
+    }
     return parameter_bytes(problem) >= 4.0 ? 0.0 : (double)problem->setup->runtime->master_bytes;
 }
 
@@ -38,8 +47,7 @@ static void add_memory(struct work *work, struct work_block *block,
     if (weights->frozen) {
         return;
     }
-    block->gradients_bytes +=
-        n * (double)setup->runtime->gradient_bytes / (double)weights->gradient_shards;
+    block->gradients_bytes += n * gradient_bytes(work->problem) / (double)weights->gradient_shards;
     block->moments_bytes += per_optimizer_shard * (double)setup->optimizer->state_bytes;
     block->optimizer_bytes += per_optimizer_shard * ((double)setup->optimizer->state_bytes +
                                                      master_bytes(work->problem)) +
@@ -86,8 +94,7 @@ static void push_gathers(struct work *work, struct work_block *block,
 static void push_sums(struct work *work, struct work_block *block,
                       const struct work_weights *weights, struct arena *arena)
 {
-    const double bytes =
-        (double)weights->elements * (double)work->problem->setup->runtime->gradient_bytes;
+    const double bytes = (double)weights->elements * gradient_bytes(work->problem);
     if (weights->group != NO_INDEX) {
         const bool scattered = weights->optimizer_shards > 1 || weights->gradient_shards > 1;
         struct work_message sum =
@@ -128,8 +135,7 @@ static void lower_tied(struct work *work)
     const struct work_block *last = &work->blocks[work->last_block];
     for (uint32_t i = 0; work->shape.stages > 1 && i < last->weights_count; i++) {
         if (last->weights[i].tied && !last->weights[i].frozen) {
-            work->tied.bytes += (double)last->weights[i].elements *
-                                (double)work->problem->setup->runtime->gradient_bytes;
+            work->tied.bytes += (double)last->weights[i].elements * gradient_bytes(work->problem);
         }
     }
 }

@@ -167,6 +167,25 @@ START_TEST(decoding_holds_and_reads_its_cache)
 }
 END_TEST
 
+/* 16-bit Adam: weights 2, gradients 2, moments 4 bytes per parameter; Adam of this runtime: 2 more of
+ * gradients, 4 of moments, 4 of master weights. */
+START_TEST(states_of_an_optimizer_in_place_are_eight_bytes)
+{
+    begin("llama-2-7b");
+    setup.optimizer = optimizer_find("adam-16bit");
+    const struct work_block *block = middle(tensor_parallel(1, 1));
+    const double elements = block->parameters_bytes / 2.0;
+    ck_assert(same(block->gradients_bytes, 2.0 * elements));
+    ck_assert(same(block->optimizer_bytes, 4.0 * elements));
+    ck_assert(same(block->moments_bytes, 4.0 * elements));
+    setup.optimizer = optimizer_find("adam");
+    block = middle(tensor_parallel(1, 1));
+    ck_assert(same(block->gradients_bytes, setup.runtime->gradient_bytes * elements));
+    ck_assert(same(block->optimizer_bytes, (8.0 + setup.runtime->master_bytes) * elements));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(tasks_that_make_no_sense_are_refused)
 {
     static const char *const bad[] = {"lora",          "lora:",     "lora:0", "lora:-1", "lora:1x",
@@ -185,4 +204,5 @@ END_TEST
 
 TAP_MAIN("law of tasks", adapters_have_the_published_parameters, only_adapters_have_gradients,
          frozen_parts_have_no_gradients, prefill_is_the_forward_alone,
-         decoding_holds_and_reads_its_cache, tasks_that_make_no_sense_are_refused)
+         decoding_holds_and_reads_its_cache, states_of_an_optimizer_in_place_are_eight_bytes,
+         tasks_that_make_no_sense_are_refused)
