@@ -9,8 +9,8 @@
  * 16-bit weights written (2). That gives the published 30 B of fused Adam, 18-22 B of SGD with
  * momentum, 14-16 B of 8-bit Adam. In place: 16-bit weights read and written (2 + 2), gradient (2),
  * states of their format. Adafactor (Shazeer and Stern 2018) keeps a row and a column of second
- * moments per matrix, too few to count, and reads the gradient twice: for those, for the update. Lion
- * (Chen et al. 2023) keeps one moment. */
+ * moments per matrix, too few to count, and reads the gradient twice: for those, for the update.
+ * Lion (Chen et al. 2023) keeps one moment. */
 #define OPTIMIZERS(X) \
     X("adam", "Adam or AdamW, two fp32 moments", 8, false, 30) \
     X("adam-8bit", "Adam with block-wise quantised 8-bit moments", 2, false, 16) \

@@ -167,8 +167,8 @@ START_TEST(decoding_holds_and_reads_its_cache)
 }
 END_TEST
 
-/* 16-bit Adam: weights 2, gradients 2, moments 4 bytes per parameter; Adam of this runtime: 2 more of
- * gradients, 4 of moments, 4 of master weights. */
+/* 16-bit Adam: weights 2, gradients 2, moments 4 bytes per parameter; Adam of this runtime has its
+ * gradients, 8 of moments, and master weights. */
 START_TEST(states_of_an_optimizer_in_place_are_eight_bytes)
 {
     begin("llama-2-7b");
