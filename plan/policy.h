@@ -158,8 +158,11 @@ struct policy {
     /* Does the index-th of those never need more memory on any stage than the one before it (the
      * first: than not using the policy)? NULL: never known. */
     bool (*leaner)(uint32_t index);
-    /* Applies the use to the work program. NULL: this policy can be stated but is never costed
-     * yet. */
+    /* Rewrites nothing but which form the layers have (work.keep, work.recompute_layers), which no
+     * other policy reads: a search prices the blocks once for all such uses (a law). */
+    bool only_keeps;
+    /* Applies the use to the work program, whatever its number of chunks. NULL: this policy can
+     * be stated but is never costed yet. */
     void (*rewrite)(const struct policy_use *use, struct work *work);
     /* 1 << event for each part of the program that `rewrite` may change: laws hold all else to
      * what it was without the policy. */

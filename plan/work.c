@@ -260,8 +260,8 @@ static void push_norm(struct work *work)
 
 /* --- policies --------------------------------------------------------------------------------- */
 
-/* In ascending order of kind, then list order. */
-static void apply_policies(struct work *work)
+/* In ascending order of kind, then list order; only_keeps: those of that sort alone. */
+static void apply_policies(struct work *work, bool only_keeps)
 {
     const struct plan *plan = work->plan;
     uint32_t last_order = 0;
@@ -270,7 +270,7 @@ static void apply_policies(struct work *work)
         for (uint32_t i = 0; i < plan->policy_count; i++) {
             const struct policy *kind = plan->policies[i].kind;
             assert(kind->rewrite != NULL);
-            if (kind->order == last_order) {
+            if (kind->order == last_order && (kind->only_keeps || !only_keeps)) {
                 kind->rewrite(&plan->policies[i], work);
             } else if (kind->order > last_order && kind->order < next_order) {
                 next_order = kind->order;
@@ -329,7 +329,16 @@ void work_rewrite(const struct work *started, const struct plan *plan, struct wo
         seal(&out->blocks[i].forward);
         seal(&out->blocks[i].backward);
     }
-    apply_policies(out);
+    apply_policies(out, false);
+}
+
+void work_rekeep(struct work *work, const struct plan *plan)
+{
+    work->plan = plan;
+    work->shape.chunks = plan->schedule.chunks;
+    work->keep = KEEP_ALL;
+    work->recompute_layers = 0;
+    apply_policies(work, true);
 }
 
 void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,

@@ -177,6 +177,9 @@ void work_finish(const struct work *started, const struct plan *plan, struct are
 /* work_finish in the steps that a search may stop after: policies applied, so that keep and
  * recompute_layers are settled; what is resident; then the lists of a step. */
 void work_rewrite(const struct work *started, const struct plan *plan, struct work *out);
+/* A rewritten program, lowered or not, under another plan that differs in the uses of policies
+ * that only keep, or in chunks: nothing else changes. */
+void work_rekeep(struct work *work, const struct plan *plan);
 void work_lower_memory(struct work *work);
 void work_lower_lists(struct work *work, struct arena *arena);
 /* Beliefs: amounts finite and not negative, groups sound, shards and periods >= 1. work_build

@@ -1,333 +1,65 @@
-/* One leaf: policies applied, layers placed exactly, bounded, judged. */
+/* One leaf: an alternative on a priced variant, its layers placed, bounded, judged. */
 #include <assert.h>
 #include <string.h>
 
-#include "planner/partition.h"
 #include "planner/planner_inside.h"
 
-/* --- streams, shared by all leaves of a shape ------------------------------------------------- */
-
-struct stream_entry {
-    const struct schedule *schedule;
-    struct stream stream;
-    struct stream_entry *next;
+/* An alternative of a variant under a schedule shape. */
+struct trial {
+    struct search *search;
+    struct variant *variant;
+    uint32_t *layers, *counts;
+    struct load load;
 };
 
-const struct stream *leaf_stream(struct search *search, const struct form *form,
-                                 const struct schedule_shape *shape)
-{
-    const uint32_t hash = shape->stages * 7919u + shape->chunks * 104729u + shape->micro_batches;
-    struct stream_entry **bucket = &search->streams[hash % TABLE_BUCKETS];
-    for (struct stream_entry *entry = *bucket; entry != NULL; entry = entry->next) {
-        if (entry->schedule == form->schedule &&
-            memcmp(&entry->stream.shape, shape, sizeof *shape) == 0) {
-            return &entry->stream;
-        }
-    }
-    struct arena *arena = &search->stream_arena;
-    struct stream_entry *entry = ARENA_PUSH(arena, struct stream_entry, 1);
-    struct diag diag;
-    diag_init(&diag, arena);
-    entry->schedule = form->schedule;
-    if (!stream_build(form->schedule, shape, arena, &entry->stream, &diag)) {
-        BUG("schedule '%s' accepted %u stages, %u chunks, %u micro-batches but has no sound stream",
-            form->schedule->name, shape->stages, shape->chunks, shape->micro_batches);
-    }
-    entry->next = *bucket;
-    *bucket = entry;
-    return &entry->stream;
-}
-
-void leaf_trim_streams(struct search *search)
-{
-    if (search->stream_arena.used_bytes <= STREAM_ARENA_BYTES) {
-        return;
-    }
-    if (search->estimator->forget_streams != NULL) {
-        search->estimator->forget_streams(search->estimator->state);
-    }
-    arena_release(&search->stream_arena);
-    arena_init(&search->stream_arena);
-    memset(search->streams, 0, sizeof search->streams);
-}
-
-/* --- layers ----------------------------------------------------------------------------------- */
-
-/* Seconds of layers along the chain, as prefix sums; "again": in the form of the layers that do
- * not keep all. */
-struct layout {
-    const struct search *search;
-    struct load *load;
-    uint32_t *counts;
-    double *plain_s, *again_s;
-    double first_s, last_s;
-    uint32_t recomputed;  /* per chunk */
-    bool alike;           /* one kind of middle layer */
-    const uint32_t *caps; /* most layers per stage by memory, NULL: ask */
-};
-
-/* Unlike layers on several chunks per stage go chunk by chunk along the chain; memory is looked
- * at afterwards. */
-static bool goes_by_chunk(const struct layout *layout)
-{
-    return !layout->alike && layout->load->work->shape.chunks > 1;
-}
-
-static double piece_s(const struct load *load, uint32_t block)
-{
-    return load->pieces[block].forward_total_s + load->pieces[block].backward_total_s;
-}
-
-static void fill_prefix(struct layout *layout)
-{
-    const struct work *work = layout->load->work;
-    const struct model *model = work->problem->model;
-    uint32_t layer = 0;
-    for (uint32_t run = 1; run + 1 < model->run_count; run++) {
-        const uint32_t plain = work_find_block(work, model->chain[run].part, KEEP_ALL);
-        const uint32_t other = work_find_block(work, model->chain[run].part, work->keep);
-        for (uint32_t i = 0; i < model->chain[run].count; i++, layer++) {
-            layout->plain_s[layer + 1] = layout->plain_s[layer] + piece_s(layout->load, plain);
-            layout->again_s[layer + 1] = layout->again_s[layer] + piece_s(layout->load, other);
-        }
-    }
-    layout->alike = model->run_count <= 3;
-    layout->recomputed = work->recompute_layers;
-    layout->first_s = piece_s(layout->load, work->first_block);
-    layout->last_s = piece_s(layout->load, work->last_block);
-}
-
-static double chunk_s(const struct layout *layout, uint32_t first, uint32_t count)
-{
-    const uint32_t again = count < layout->recomputed ? count : layout->recomputed;
-    return layout->again_s[first + again] - layout->again_s[first] +
-           layout->plain_s[first + count] - layout->plain_s[first + again];
-}
-
-/* Layers of a stage over its chunks: even, the odd ones away from the ends of the chain. */
-static uint32_t share_of(uint32_t count, uint32_t chunks, uint32_t stage, uint32_t local)
-{
-    const uint32_t place = stage == 0 ? chunks - 1 - local : local;
-    return count / chunks + (place < count % chunks ? 1 : 0);
-}
-
-/* The blocks of one chunk that holds `count` layers from `first`. */
-static void fill_row(const struct layout *layout, uint32_t chunk, uint32_t first, uint32_t count)
-{
-    const struct work *work = layout->load->work;
-    const struct model *model = work->problem->model;
-    uint32_t *row = &layout->counts[(size_t)chunk * WORK_BLOCK_MAX];
-    memset(row, 0, WORK_BLOCK_MAX * sizeof *row);
-    uint32_t again = count < layout->recomputed ? count : layout->recomputed;
-    uint32_t start = 0;
-    for (uint32_t run = 1; run + 1 < model->run_count && count > 0;
-         start += model->chain[run++].count) {
-        const uint32_t end = start + model->chain[run].count;
-        if (first >= end) {
-            continue;
-        }
-        const uint32_t here = end - first < count ? end - first : count;
-        const uint32_t other = here < again ? here : again;
-        row[work_find_block(work, model->chain[run].part, KEEP_ALL)] += here - other;
-        row[work_find_block(work, model->chain[run].part, work->keep)] += other;
-        again -= other;
-        first += here;
-        count -= here;
-    }
-    row[work->first_block] += chunk == 0 ? 1 : 0;
-    row[work->last_block] += chunk + 1 == work->shape.stages * work->shape.chunks ? 1 : 0;
-}
-
-static double extra_s(const struct layout *layout, uint32_t place, uint32_t places)
-{
-    return (place == 0 ? layout->first_s : 0.0) + (place + 1 == places ? layout->last_s : 0.0);
-}
-
-static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
-{
-    const struct layout *layout = state;
-    const struct schedule_shape *shape = &layout->load->work->shape;
-    if (shape->chunks == 1 || goes_by_chunk(layout)) {
-        const uint32_t places = shape->stages * shape->chunks;
-        return chunk_s(layout, first, count) + extra_s(layout, stage, places);
-    }
-    double seconds = extra_s(layout, stage, shape->stages);
-    for (uint32_t local = 0; local < shape->chunks; local++) {
-        seconds += chunk_s(layout, 0, share_of(count, shape->chunks, stage, local));
-    }
-    return seconds;
-}
-
-static bool stage_fits(void *state, uint32_t stage, uint32_t first, uint32_t count)
-{
-    const struct layout *layout = state;
-    if (layout->caps != NULL) {
-        return count <= layout->caps[stage];
-    }
-    const struct load *load = layout->load;
-    const struct schedule_shape *shape = &load->work->shape;
-    for (uint32_t local = 0; local < shape->chunks; local++) {
-        const uint32_t chunk = load->stream->model_chunk[stage * shape->chunks + local];
-        fill_row(layout, chunk, shape->chunks == 1 ? first : 0,
-                 share_of(count, shape->chunks, stage, local));
-    }
-    return layout->search->estimator->room_bytes(layout->search->estimator->state, load, stage) >=
-           0.0;
-}
-
-/* Per model chunk, and the rows that go with them. */
-static void spread(const struct layout *layout, const uint32_t *stage_counts, uint32_t *layers)
-{
-    const struct load *load = layout->load;
-    const struct schedule_shape *shape = &load->work->shape;
-    const uint32_t chunks = shape->stages * shape->chunks;
-    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
-        const uint32_t place = load->stream->chunk_place[chunk];
-        const uint32_t stage = place / shape->chunks, local = place % shape->chunks;
-        layers[chunk] = goes_by_chunk(layout)
-                            ? stage_counts[chunk]
-                            : share_of(stage_counts[stage], shape->chunks, stage, local);
-    }
-    uint32_t first = 0;
-    for (uint32_t chunk = 0; chunk < chunks; first += layers[chunk++]) {
-        fill_row(layout, chunk, first, layers[chunk]);
-    }
-}
-
-static bool all_fit(const struct layout *layout)
-{
-    const struct estimator *estimator = layout->search->estimator;
-    for (uint32_t stage = 0; stage < layout->load->work->shape.stages; stage++) {
-        if (estimator->room_bytes(estimator->state, layout->load, stage) < 0.0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void open_layout(const struct search *search, struct load *load, uint32_t *counts,
-                        struct arena *arena, struct layout *out)
-{
-    *out = (struct layout){.search = search, .load = load, .counts = counts};
-    out->plain_s = ARENA_PUSH(arena, double, search->layers + 1);
-    out->again_s = ARENA_PUSH(arena, double, search->layers + 1);
-    load->counts = counts;
-    fill_prefix(out);
-}
-
-bool leaf_partition(const struct search *search, struct load *load, struct leaf_room room,
-                    uint32_t *layers, uint32_t *counts, struct arena *arena)
-{
-    const struct schedule_shape *shape = &load->work->shape;
-    struct layout layout;
-    open_layout(search, load, counts, arena, &layout);
-    const bool by_chunk = goes_by_chunk(&layout);
-    layout.caps = layout.alike ? room.caps : NULL;
-    const double total = layout.plain_s[search->layers] + layout.first_s + layout.last_s;
-    struct partition_problem problem = {.stages = by_chunk ? shape->stages * shape->chunks
-                                                           : shape->stages,
-                                        .layers = search->layers,
-                                        .least = by_chunk ? 1 : shape->chunks,
-                                        .stage_s = stage_s,
-                                        .fits = room.limited && !by_chunk ? stage_fits : NULL,
-                                        .alike = layout.alike,
-                                        .state = &layout};
-    problem.floor_s = total / problem.stages * ROUNDING;
-    uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
-    double bottleneck_s;
-    if (!partition_find(&problem, arena, stage_counts, &bottleneck_s)) {
-        return false;
-    }
-    spread(&layout, stage_counts, layers);
-    const bool known = layout.caps != NULL || !room.limited;
-    return known || all_fit(&layout);
-}
-
-/* --- judging ---------------------------------------------------------------------------------- */
-
-void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf,
-               struct trial *trial)
+/* One trial of a variant at a time. */
+static void open_trial(struct search *search, struct variant *variant, const struct leaf *leaf,
+                       struct trial *trial)
 {
     struct arena *arena = &search->scratch;
+    const struct work *work = variant->work;
     trial->search = search;
-    trial->order = order;
-    trial->plan = *order->plan;
-    trial->plan.schedule.schedule = leaf->form.schedule;
-    trial->plan.schedule.chunks = leaf->form.chunks;
-    trial->plan.policy_count =
-        space_uses(leaf->alternatives, leaf->alternative, arena, &trial->plan.policies);
-    trial->work = search->trial_work;
-    trial->pieces = NULL;
-    work_rewrite(order->started, &trial->plan, trial->work);
-    const uint32_t chunks = trial->work->shape.stages * trial->work->shape.chunks;
+    trial->variant = variant;
+    variant_keep(search, variant, leaf);
+    const uint32_t chunks = work->shape.stages * work->shape.chunks;
     trial->layers = ARENA_PUSH(arena, uint32_t, chunks);
     trial->counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
-    trial->load =
-        (struct load){.work = trial->work, .pieces = order->pieces, .counts = trial->counts};
+    trial->load = (struct load){.work = work,
+                                .stream = stream_cache_find(search, &leaf->form, &work->shape),
+                                .pieces = variant->pieces,
+                                .counts = trial->counts,
+                                .send_s = variant->send_s,
+                                .tied_s = variant->tied_s,
+                                .norm_s = variant->norm_s};
 }
 
-/* What memory asks for. */
-static void settle(struct trial *trial, const struct leaf *leaf)
+static bool place(struct trial *trial, struct layout_room room)
 {
-    work_lower_memory(trial->work);
-    trial->load.stream = leaf_stream(trial->search, &leaf->form, &trial->work->shape);
-}
-
-static void price(struct trial *trial)
-{
-    struct search *search = trial->search;
-    const struct estimator *estimator = search->estimator;
-    const struct work *work = trial->work;
-    work_lower_lists(trial->work, &search->scratch);
-    trial->pieces = ARENA_PUSH(&search->scratch, struct piece, work->block_count);
-    for (uint32_t b = 0; b < work->block_count; b++) {
-        estimator->piece(estimator->state, work, b, &trial->order->pieces[b], &trial->pieces[b]);
-    }
-    trial->load.pieces = trial->pieces;
-    trial->load.send_s = estimator->message_s(estimator->state, work, &work->send);
-    trial->load.tied_s = estimator->message_s(estimator->state, work, &work->tied);
-    trial->load.norm_s = estimator->message_s(estimator->state, work, &work->norm);
-}
-
-/* Weights and their states per stage, on average: no partition spares the fullest stage that
- * much. */
-static double resident_bytes(const struct work *work)
-{
-    const struct model *model = work->problem->model;
-    double bytes = 0.0;
-    for (uint32_t run = 0; run < model->run_count; run++) {
-        const struct work_block *block =
-            &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
-        bytes += model->chain[run].count * (block->parameters_bytes + block->gradients_bytes +
-                                            block->optimizer_bytes + block->cache_bytes);
-    }
-    return bytes / work->shape.stages;
+    return layout_partition(trial->search, &trial->load, room, trial->layers, trial->counts,
+                            &trial->search->scratch);
 }
 
 static void copy_layers(struct search *search, const struct trial *trial, struct leaf *leaf)
 {
-    const uint32_t chunks = trial->work->shape.stages * trial->work->shape.chunks;
+    const struct schedule_shape *shape = &trial->load.work->shape;
+    const size_t chunks = (size_t)shape->stages * shape->chunks;
     leaf->layers = ARENA_PUSH(search->arena, uint32_t, chunks);
     memcpy(leaf->layers, trial->layers, chunks * sizeof *leaf->layers);
 }
+
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* Remembers the leaf whose fullest stage lacks least, for when nothing fits. */
 static void note_shortage(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;
     if (search->best_count > 0 || search->probe_count > 0 ||
-        !ranking_wants_shortage(search, resident_bytes(trial->work))) {
-        return;
-    }
-    if (trial->pieces == NULL) {
-        price(trial);
-    }
-    if (!leaf_partition(search, &trial->load, (struct leaf_room){.limited = false}, trial->layers,
-                        trial->counts, &search->scratch)) {
+        !ranking_wants_shortage(search, trial->variant->resident_bytes) ||
+        !place(trial, (struct layout_room){.limited = false})) {
         return;
     }
     double over = 0.0;
-    for (uint32_t stage = 0; stage < trial->work->shape.stages; stage++) {
+    for (uint32_t stage = 0; stage < trial->load.work->shape.stages; stage++) {
         const double room =
             search->estimator->room_bytes(search->estimator->state, &trial->load, stage);
         over = -room > over ? -room : over;
@@ -339,64 +71,36 @@ static void note_shortage(struct trial *trial, const struct leaf *leaf)
     }
 }
 
-/* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a
- * guess, then halves. */
-static uint32_t cap_of(struct layout *layout, uint32_t stage, uint32_t most, uint32_t guess)
-{
-    const uint32_t least = layout->load->work->shape.chunks;
-    uint32_t low = least - 1, high = most;
-    uint32_t middle = guess < least ? least : guess < most ? guess : most;
-    for (uint32_t step = 1; low < high; step *= 2) {
-        const bool good = stage_fits(layout, stage, 0, middle);
-        low = good ? middle : low;
-        high = good ? high : middle - 1;
-        const uint32_t next = good ? middle + step : middle > step ? middle - step : 0;
-        middle = next > low && next <= high ? next : low + (high - low + 1) / 2;
-    }
-    return low < least ? 0 : low;
-}
-
-static bool find_caps(struct trial *trial, uint32_t *caps)
+/* Unlike layers have no cap per stage: they are placed at once. */
+static bool has_room(struct trial *trial, uint32_t *caps)
 {
     struct search *search = trial->search;
-    const struct schedule_shape *shape = &trial->work->shape;
-    struct layout layout;
-    open_layout(search, &trial->load, trial->counts, &search->scratch, &layout);
-    if (!layout.alike) {
-        price(trial);
-        return leaf_partition(search, &trial->load, (struct leaf_room){.limited = true},
-                              trial->layers, trial->counts, &search->scratch);
+    if (trial->variant->resident_bytes >
+        search->estimator->capacity_bytes(search->estimator->state)) {
+        return false;
     }
-    uint32_t sum = 0;
-    const uint32_t most = search->layers - (shape->stages - 1) * shape->chunks;
-    for (uint32_t stage = 0; stage < shape->stages; stage++) {
-        caps[stage] = cap_of(&layout, stage, most,
-                             stage == 0 ? search->layers / shape->stages : caps[stage - 1]);
-        if (caps[stage] == 0) {
-            return false;
-        }
-        sum += caps[stage];
-    }
-    return sum >= search->layers;
+    return layout_is_alike(search->problem->model)
+               ? layout_caps(search, &trial->load, trial->counts, &search->scratch, caps)
+               : place(trial, (struct layout_room){.limited = true});
 }
 
-static double usable_bytes(const struct search *search)
+bool leaf_caps(struct search *search, struct variant *variant, const struct leaf *leaf,
+               uint32_t *caps)
 {
-    return search->estimator->capacity_bytes(search->estimator->state);
-}
-
-bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps)
-{
-    settle(trial, leaf);
-    const bool good =
-        resident_bytes(trial->work) <= usable_bytes(trial->search) && find_caps(trial, caps);
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    struct trial trial;
+    open_trial(search, variant, leaf, &trial);
+    const bool good = has_room(&trial, caps);
     if (!good) {
-        note_shortage(trial, leaf);
+        note_shortage(&trial, leaf);
     }
+    arena_pop(&search->scratch, mark);
     return good;
 }
 
-static void probe_priced(struct trial *trial, const struct leaf *leaf)
+/* --- time ------------------------------------------------------------------------------------- */
+
+static void probe_placed(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;
     struct leaf probed = *leaf;
@@ -410,43 +114,18 @@ static void probe_priced(struct trial *trial, const struct leaf *leaf)
     }
 }
 
-bool leaf_probe(struct search *search, const struct order_work *order, const struct leaf *leaf)
+bool leaf_probe(struct search *search, struct variant *variant, const struct leaf *leaf)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct trial trial;
     uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
-    leaf_open(search, order, leaf, &trial);
-    settle(&trial, leaf);
-    bool fits = resident_bytes(trial.work) <= usable_bytes(search) && find_caps(&trial, caps);
-    if (fits && trial.pieces == NULL) {
-        price(&trial);
-    }
+    open_trial(search, variant, leaf, &trial);
+    const bool fits = has_room(&trial, caps) && place(&trial, (struct layout_room){true, caps});
     if (fits) {
-        fits = leaf_partition(search, &trial.load, (struct leaf_room){true, caps}, trial.layers,
-                              trial.counts, &search->scratch);
-    }
-    if (fits) {
-        probe_priced(&trial, leaf);
+        probe_placed(&trial, leaf);
     }
     arena_pop(&search->scratch, mark);
     return fits;
-}
-
-double leaf_resident_bytes(struct search *search, const struct order_work *order,
-                           const struct leaf *leaf)
-{
-    double least = -1.0;
-    struct leaf each = *leaf;
-    for (each.alternative = 0; each.alternative < leaf->alternatives->count; each.alternative++) {
-        const struct arena_mark mark = arena_find_mark(&search->scratch);
-        struct trial trial;
-        leaf_open(search, order, &each, &trial);
-        work_lower_memory(trial.work);
-        const double bytes = resident_bytes(trial.work);
-        least = least < 0.0 || bytes < least ? bytes : least;
-        arena_pop(&search->scratch, mark);
-    }
-    return least;
 }
 
 static void judge_fully(struct trial *trial, const struct leaf *leaf)
@@ -464,22 +143,20 @@ static void judge_fully(struct trial *trial, const struct leaf *leaf)
     }
 }
 
-void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf,
+void leaf_judge(struct search *search, struct variant *variant, const struct leaf *leaf,
                 const uint32_t *caps)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
+    const struct estimator *estimator = search->estimator;
+    struct certificate *certificate = &search->certificate;
     struct trial trial;
-    leaf_open(search, order, leaf, &trial);
-    settle(&trial, leaf);
-    price(&trial);
-    if (!leaf_partition(search, &trial.load, (struct leaf_room){caps != NULL, caps}, trial.layers,
-                        trial.counts, &search->scratch)) {
-        search->certificate
-            .pruned[BOUND_MEMORY]++; /* unlike layers: where they go depends on times too */
+    open_trial(search, variant, leaf, &trial);
+    if (!place(&trial, (struct layout_room){caps != NULL, caps})) {
+        certificate->pruned[BOUND_MEMORY]++; /* unlike layers: their place depends on times too */
     } else if (!search->options->no_prune &&
-               search->estimator->bound(search->estimator->state, &trial.load) * ROUNDING >
+               estimator->bound(estimator->state, &trial.load) * ROUNDING >
                    ranking_threshold_s(search)) {
-        search->certificate.pruned[BOUND_PATH]++;
+        certificate->pruned[BOUND_PATH]++;
     } else {
         judge_fully(&trial, leaf);
     }

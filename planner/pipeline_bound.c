@@ -7,7 +7,10 @@
  * schedule splits. Given T, stage 0 takes all it can, then stage 1, ...; one more layer early
  * costs the later stages less than one layer together when m chunks >= stages (each loses at
  * most 1 / (m chunks)), so T is feasible exactly when that holds all layers. Layers may be
- * fractions here and a chunk may be smaller than even by one layer: both only lower the bound. */
+ * fractions here and a chunk may be smaller than even by one layer: both only lower the bound.
+ *
+ * Whatever the schedule, one micro-batch goes forward through the whole chain and its gradient
+ * comes back: with few micro-batches that is longer than the work of any one stage. */
 #include "planner/planner_inside.h"
 
 static double piece_s(const struct piece *piece)
@@ -26,6 +29,16 @@ static double pass_s(const struct piece *piece, bool splits, bool compute_only)
     return splits ? forward_s : compute_only ? compute_s(piece) : piece_s(piece);
 }
 
+/* From a micro-batch's arrival at a layer to the gradient that the layer before waits for. */
+static double round_s(const struct piece *piece, bool splits, bool compute_only)
+{
+    const double whole_s = compute_only
+                               ? piece->forward_s[COST_COMPUTE] + piece->backward_s[COST_COMPUTE]
+                               : piece_s(piece);
+    const double seconds = splits ? whole_s - piece->weight_s : whole_s;
+    return seconds > 0.0 ? seconds : 0.0;
+}
+
 static double smaller(double a, double b)
 {
     return a < 0.0 || b < a ? b : a;
@@ -39,6 +52,7 @@ struct pipeline_terms pipeline_terms_find(const struct work *work, const struct 
                                    .last_s = seconds(&pieces[work->last_block]),
                                    .layer_s = -1.0,
                                    .layer_pass_s = {-1.0, -1.0},
+                                   .layer_round_s = {-1.0, -1.0},
                                    .stages = work->shape.stages,
                                    .micro_batches = work->shape.micro_batches,
                                    .chunks = 1};
@@ -52,10 +66,15 @@ struct pipeline_terms pipeline_terms_find(const struct work *work, const struct 
         for (uint32_t splits = 0; splits < 2; splits++) {
             terms.layer_pass_s[splits] =
                 smaller(terms.layer_pass_s[splits], pass_s(&pieces[b], splits == 1, compute_only));
+            terms.layer_round_s[splits] = smaller(terms.layer_round_s[splits],
+                                                  round_s(&pieces[b], splits == 1, compute_only));
         }
     }
     for (uint32_t splits = 0; splits < 2; splits++) {
         terms.first_pass_s[splits] = pass_s(&pieces[work->first_block], splits == 1, compute_only);
+        terms.ends_round_s[splits] =
+            round_s(&pieces[work->first_block], splits == 1, compute_only) +
+            round_s(&pieces[work->last_block], splits == 1, compute_only);
     }
     terms.uneven = kinds > 1;
     return terms;
@@ -87,33 +106,45 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
             terms->uneven && terms->chunks > 1 ? 0.0 : (layers - (chunks - 1.0)) / chunks;
         chunk = chunk < 0.0 ? 0.0 : chunk;
         before += chunk * terms->layer_pass_s[terms->splits] +
-                  (stage == 0 ? terms->first_pass_s[terms->splits] : 0.0);
+                  (stage == 0 ? terms->first_pass_s[terms->splits] : 0.0) +
+                  (terms->splits ? 1.0 : 2.0) * terms->send_s;
     }
     return total;
 }
 
-bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s)
+/* The busiest stage has at least the mean; a micro-batch goes round the chain. */
+static double plain_bound_s(const struct pipeline_terms *terms)
+{
+    const double work = terms->layer_s * terms->layers + terms->first_s + terms->last_s;
+    const double mean_s = terms->micro_batches * work / terms->stages;
+    const double round_s = terms->layer_round_s[terms->splits] * terms->layers +
+                           terms->ends_round_s[terms->splits] +
+                           2.0 * (terms->stages - 1.0) * terms->send_s;
+    return mean_s > round_s ? mean_s : round_s;
+}
+
+/* Does filling stage after stage hold for this shape? */
+static bool fills(const struct pipeline_terms *terms)
 {
     const double m = terms->micro_batches;
-    const double mean_s =
-        (terms->layer_s * terms->layers + terms->first_s + terms->last_s) / terms->stages;
-    if (m * mean_s > step_s) {
-        return true;
-    }
-    return terms->stages > 1 && m * terms->chunks >= terms->stages && terms->layer_s > 0.0 &&
-           capacity(terms, step_s) < terms->layers;
+    return terms->stages > 1 && m * terms->chunks >= terms->stages && terms->layer_s > 0.0;
+}
+
+bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s)
+{
+    return plain_bound_s(terms) > step_s ||
+           (fills(terms) && capacity(terms, step_s) < terms->layers);
 }
 
 double pipeline_bound_s(const struct pipeline_terms *terms)
 {
-    const double work = terms->layer_s * terms->layers + terms->first_s + terms->last_s;
-    const double most = work + terms->again_s * terms->layers;
-    const double m = terms->micro_batches;
-    double low = m * work / terms->stages; /* the busiest stage has at least the mean */
-    if (terms->stages == 1 || m * terms->chunks < terms->stages || terms->layer_s <= 0.0) {
+    double low = plain_bound_s(terms);
+    if (!fills(terms)) {
         return low;
     }
-    double high = m * most + most;
+    const double most = terms->layer_s * terms->layers + terms->first_s + terms->last_s +
+                        terms->again_s * terms->layers + 2.0 * terms->stages * terms->send_s;
+    double high = terms->micro_batches * most + most;
     for (uint32_t i = 0; i < 24; i++) {
         const double middle = 0.5 * (low + high);
         if (capacity(terms, middle) < terms->layers) {

@@ -14,6 +14,9 @@ struct pipeline_terms {
                                          * end stages */
     double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before
                                                  * or after others */
+    double layer_round_s[2], ends_round_s[2];   /* [splits] what of that, both end parts together,
+                                                 * one micro-batch takes there and back */
+    double send_s;                      /* from stage to stage */
     double again_s;                     /* what a layer in its recomputed form takes more */
     uint32_t again_layers;              /* layers per chunk in that form */
     uint32_t layers, stages, chunks, micro_batches;
@@ -54,11 +57,14 @@ struct policy_options {
 };
 
 /* All ways under a mesh and a shape, shared between nodes that allow the same; an alternative is
- * a number below count, in mixed radix over the policies. */
+ * a number below count, in mixed radix over the policies. Alternatives are of one *class* when
+ * they differ only in policies that only keep: their blocks have the same prices. Within a class
+ * an alternative is a *keeping*. */
 struct alternatives {
     unsigned long long key;
     struct policy_options options[PLANNER_POLICY_MAX];
-    uint32_t count;
+    uint32_t count, class_count, keeping_count;     /* count is the product of the others */
+    unsigned long long *class_digests;              /* of the uses that the class has */
     struct alternatives *next;
 };
 
@@ -118,7 +124,6 @@ struct search {
     struct certificate certificate;
     uint32_t layers;                /* of the model's middle */
     struct space_faults faults;
-    struct work *trial_work;        /* of the trial at hand: large, used again for each */
     bool stopped;                   /* out of budget */
 };
 
@@ -133,12 +138,20 @@ struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct are
 uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out);
 #define SPACE_ORDER_MAX 720
 
-/* --- space_forms.c ---------------------------------------------------------------------------- */
+uint32_t space_count_stages(const struct mesh_node *node);
+
+/* --- space_forms.c, space_uses.c ---------------------------------------------------------------------------- */
 const struct forms *space_forms(struct search *search, const struct mesh_node *node);
 const struct alternatives *space_alternatives(struct search *search, const struct mesh_node *node,
                                               const struct form *form);
 /* Does the first need at least as much memory as the second on every stage, for sure? */
 bool space_is_fatter(const struct alternatives *alternatives, uint32_t alternative, uint32_t than);
+uint32_t space_find_class(const struct alternatives *alternatives, uint32_t alternative);
+uint32_t space_find_alternative(const struct alternatives *alternatives, uint32_t class,
+                                uint32_t keeping);
+/* The uses of a class alone, of no policy that only keeps; their number. */
+uint32_t space_class_uses(const struct alternatives *alternatives, uint32_t class,
+                          struct arena *arena, struct policy_use **out);
 /* The uses of an alternative in arena memory; their number. */
 uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative,
                     struct arena *arena, struct policy_use **out);
@@ -152,7 +165,10 @@ double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 
-/* --- leaf.c: one leaf judged ------------------------------------------------------------------ */
+/* --- node.c ------------------------------------------------------------------------------------ */
+struct variant;
+
+/* A rank order of a node with its blocks priced as no policy changes them. */
 struct order_work {
     const struct mesh_node *node;
     uint32_t order;
@@ -160,50 +176,91 @@ struct order_work {
     struct work *started;
     struct piece *pieces;           /* of the started program's blocks */
     struct pipeline_terms terms;    /* of them */
+    struct variant *variants;
 };
 
-/* A leaf with its policies applied. */
-struct trial {
-    struct search *search;
+/* Rank orders of a node that are left. */
+struct orders {
+    struct order_work *items;
+    uint32_t count;
+};
+
+void node_bound(struct search *search, struct mesh_node *node);
+/* In scratch memory. all_forms: as for work_start. */
+struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
+                             bool all_forms);
+/* May a shape be fast enough, given the terms of its blocks? May the shape of the node that has
+ * the least bubble? */
+bool node_form_passes(const struct search *search, const struct pipeline_terms *of,
+                      const struct form *form);
+bool node_passes(struct search *search, const struct mesh_node *node,
+                 const struct pipeline_terms *of);
+
+/* --- variant.c --------------------------------------------------------------------------------- */
+/* A rank order under one class. */
+struct variant {
+    unsigned long long digest;      /* of the uses */
     struct plan plan;
-    const struct order_work *order;
-    struct work *work;
-    struct piece *pieces;
-    uint32_t *layers, *counts;
-    struct load load;
+    struct work *work;              /* memory lowered; lists too when priced */
+    double resident_bytes;
+    struct piece *pieces;           /* NULL: not priced */
+    double send_s, tied_s, norm_s;
+    struct pipeline_terms terms;
+    struct variant *next;
 };
 
-/* Policies applied, nothing priced; one trial at a time. */
-void leaf_open(struct search *search, const struct order_work *order, const struct leaf *leaf,
-               struct trial *out);
+/* Made in scratch memory when first asked for, so not under a mark that goes before the order. */
+struct variant *variant_find(struct search *search, struct order_work *order,
+                             const struct alternatives *alternatives, uint32_t class);
+/* The same holds. */
+void variant_price(struct search *search, const struct order_work *order, struct variant *variant);
+/* Sets shape and forms of layers to those of a leaf of the class, until the next call. */
+void variant_keep(struct search *search, struct variant *variant, const struct leaf *leaf);
+
+/* --- form.c, probe.c --------------------------------------------------------------------------- */
+/* Judges or prunes all leaves of the shape in these orders; leaf.index: of its first alternative. */
+void form_search(struct search *search, struct orders *orders, const struct form *form,
+                 struct leaf leaf);
+/* Judges a few leaves without any account of it, so that much may be pruned before the search
+ * proper. */
+void probe_node(struct search *search, struct mesh_node *node);
+/* Nothing fitted so far: a first idea of the least that plans lack. */
+void probe_shortage(struct search *search);
+
+/* --- leaf.c: one leaf judged on a priced variant ------------------------------------------------ */
 /* Memory does not depend on the rank order: most layers per stage, once for all orders. False
  * when memory allows no partition at all; then the least over is remembered. */
-bool leaf_caps(struct trial *trial, const struct leaf *leaf, uint32_t *caps);
+bool leaf_caps(struct search *search, struct variant *variant, const struct leaf *leaf,
+               uint32_t *caps);
 /* caps NULL: as if memory were no limit. */
-void leaf_judge(struct search *search, const struct order_work *order, const struct leaf *leaf,
+void leaf_judge(struct search *search, struct variant *variant, const struct leaf *leaf,
                 const uint32_t *caps);
-/* Judges the leaf without any account of it, so that much may be pruned before the search
- * proper. False: does not fit. */
-bool leaf_probe(struct search *search, const struct order_work *order, const struct leaf *leaf);
-/* Least bytes that weights and their states take per stage on average under any of the
- * alternatives. */
-double leaf_resident_bytes(struct search *search, const struct order_work *order,
-                           const struct leaf *leaf);
-#define STREAM_ARENA_BYTES (48u << 20)
-/* Empties the streams when they have grown over that. */
-void leaf_trim_streams(struct search *search);
+/* Without any account of it. False: does not fit. */
+bool leaf_probe(struct search *search, struct variant *variant, const struct leaf *leaf);
+
+/* --- layout.c ---------------------------------------------------------------------------------- */
 /* What memory allows: limited false: no limit; caps: most layers per stage, NULL: ask for it. */
-struct leaf_room {
+struct layout_room {
     bool limited;
     const uint32_t *caps;
 };
 
 /* Layers by exact partition: false when memory allows none and `memory` is asked for. load's
  * counts are filled. */
-bool leaf_partition(const struct search *search, struct load *load, struct leaf_room room,
-                    uint32_t *layers, uint32_t *counts, struct arena *arena);
-const struct stream *leaf_stream(struct search *search, const struct form *form,
-                                 const struct schedule_shape *shape);
+bool layout_partition(const struct search *search, struct load *load, struct layout_room room,
+                      uint32_t *layers, uint32_t *counts, struct arena *arena);
+/* One kind of middle layer? */
+bool layout_is_alike(const struct model *model);
+/* Of alike layers: most that memory allows per stage; false when they do not suffice. */
+bool layout_caps(const struct search *search, struct load *load, uint32_t *counts,
+                 struct arena *arena, uint32_t *caps);
+
+/* --- stream_cache.c ---------------------------------------------------------------------------- */
+#define STREAM_ARENA_BYTES (48u << 20)
+const struct stream *stream_cache_find(struct search *search, const struct form *form,
+                                       const struct schedule_shape *shape);
+/* Empties the streams when they have grown over that. */
+void stream_cache_trim(struct search *search);
 
 /* --- ranking.c -------------------------------------------------------------------------------- */
 /* Step time that a new leaf must beat: that of the last place, known from judged or from probed

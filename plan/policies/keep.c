@@ -140,6 +140,7 @@ const struct policy policy_keep = {
     .refuses = refuses,
     .choose = choose,
     .leaner = leaner,
+    .only_keeps = true,
     .rewrite = rewrite,
     .touches = 1u << POLICY_EVENT_SAVED,
     .identities = identities,

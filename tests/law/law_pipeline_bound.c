@@ -6,7 +6,7 @@
 #define ROUNDS 48
 
 struct chain {
-    double forward_s, input_s, weight_s, again_s, first_s, last_s;
+    double forward_s, input_s, weight_s, again_s, first_s, last_s, send_s;
     uint32_t again_layers;
     bool even; /* chunks of a stage differ by one layer at most */
 };
@@ -21,6 +21,7 @@ static struct chain throw_chain(void)
                           .again_layers = recomputes ? random_pop_below(&dice, 4) : 0,
                           .first_s = random_pop_below(&dice, 2) * 3.0 * random_pop_unit(&dice),
                           .last_s = random_pop_below(&dice, 2) * 3.0 * random_pop_unit(&dice),
+                          .send_s = random_pop_below(&dice, 2) * random_pop_unit(&dice),
                           .even = random_pop_below(&dice, 3) > 0};
 }
 
@@ -49,7 +50,8 @@ static double makespan_s(const struct stream *stream, const struct chain *chain,
     double *forward_s = ARENA_PUSH(&arena, double, chunks),
            *backward_s = ARENA_PUSH(&arena, double, chunks);
     double *input_s = ARENA_PUSH(&arena, double, chunks),
-           *weight_s = ARENA_PUSH(&arena, double, chunks);
+           *weight_s = ARENA_PUSH(&arena, double, chunks),
+           *send_s = ARENA_PUSH(&arena, double, chunks);
     for (uint32_t i = 0; i < chunks; i++) {
         const double count = layers[i];
         const uint32_t again = layers[i] < chain->again_layers ? layers[i] : chain->again_layers;
@@ -59,9 +61,15 @@ static double makespan_s(const struct stream *stream, const struct chain *chain,
         input_s[i] = count * chain->input_s + again * chain->again_s + 0.25 * extra_s;
         weight_s[i] = count * chain->weight_s + 0.25 * extra_s;
         backward_s[i] = input_s[i] + weight_s[i];
+        send_s[i] = chain->send_s;
     }
-    const struct replay_times times = {
-        .forward_s = forward_s, .backward_s = backward_s, .input_s = input_s, .weight_s = weight_s};
+    const struct replay_times times = {.forward_s = forward_s,
+                                       .backward_s = backward_s,
+                                       .input_s = input_s,
+                                       .weight_s = weight_s,
+                                       .send_s = send_s,
+                                       .send_back_s = send_s,
+                                       .send_blocks = random_pop_below(&dice, 2) == 0};
     struct replay_plan plan;
     struct replay_result result;
     replay_build(stream, &arena, &plan);
@@ -85,19 +93,23 @@ static struct pipeline_terms terms_of(const struct chain *chain, const struct st
                                       uint32_t layers, bool splits)
 {
     const double layer_s = chain->forward_s + chain->input_s + chain->weight_s;
-    return (struct pipeline_terms){.layer_s = layer_s,
-                                   .first_s = chain->first_s,
-                                   .last_s = chain->last_s,
-                                   .again_s = chain->again_s,
-                                   .layer_pass_s = {layer_s, chain->forward_s},
-                                   .first_pass_s = {chain->first_s, 0.5 * chain->first_s},
-                                   .again_layers = chain->again_layers,
-                                   .layers = layers,
-                                   .stages = stream->shape.stages,
-                                   .chunks = stream->shape.chunks,
-                                   .micro_batches = stream->shape.micro_batches,
-                                   .splits = splits,
-                                   .uneven = !chain->even};
+    return (struct pipeline_terms){
+        .layer_s = layer_s,
+        .first_s = chain->first_s,
+        .last_s = chain->last_s,
+        .again_s = chain->again_s,
+        .layer_pass_s = {layer_s, chain->forward_s},
+        .first_pass_s = {chain->first_s, 0.5 * chain->first_s},
+        .layer_round_s = {layer_s, layer_s - chain->weight_s},
+        .ends_round_s = {chain->first_s + chain->last_s, 0.75 * (chain->first_s + chain->last_s)},
+        .send_s = chain->send_s,
+        .again_layers = chain->again_layers,
+        .layers = layers,
+        .stages = stream->shape.stages,
+        .chunks = stream->shape.chunks,
+        .micro_batches = stream->shape.micro_batches,
+        .splits = splits,
+        .uneven = !chain->even};
 }
 
 static double best_share; /* the most of a makespan that a bound reached */

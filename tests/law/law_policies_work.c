@@ -322,7 +322,89 @@ START_TEST(chosen_policies_never_shorten_a_layer)
 }
 END_TEST
 
+/* --- policies that only keep ------------------------------------------------------------------ */
+
+static const char *dumped(const struct work *work)
+{
+    struct text text;
+    struct json_writer writer;
+    text_init(&text, &arena);
+    json_writer_init(&writer, &text, false);
+    work_dump(work, &writer);
+    return text.bytes;
+}
+
+/* Finished without the keeping and then told to keep, it is the program finished with both. */
+static void expect_rekept(struct plan *plan, struct policy_use *uses, uint32_t count)
+{
+    struct work *started = ARENA_PUSH(&arena, struct work, 1);
+    struct work *both = ARENA_PUSH(&arena, struct work, 1);
+    struct work *kept = ARENA_PUSH(&arena, struct work, 1);
+    struct plan with = *plan, without = *plan;
+    with.policies = without.policies = uses;
+    with.policy_count = count;
+    without.policy_count = count - 1;
+    work_start(&problem, plan, true, &arena, started);
+    work_finish(started, &with, &arena, both);
+    work_finish(started, &without, &arena, kept);
+    work_rekeep(kept, &with);
+    ck_assert_uint_eq(kept->keep, both->keep);
+    ck_assert_uint_eq(kept->recompute_layers, both->recompute_layers);
+    ck_assert_msg(strcmp(dumped(kept), dumped(both)) == 0, "policy '%s' does not only keep",
+                  uses[count - 1].kind->name);
+}
+
+static uint32_t rekeep_with(struct plan *plan, const struct policy *keeping)
+{
+    struct policy_use uses[2];
+    uint32_t tried = 0;
+    for (uint32_t k = 0; k < 3 && keeping->choose(&problem, plan, k, &arena, &uses[0]); k++) {
+        expect_rekept(plan, uses, 1);
+        uses[1] = uses[0];
+        for (uint32_t p = 0; p < policy_table_count; p++) {
+            if (policy_table[p]->choose == NULL || policy_table[p]->only_keeps) {
+                continue;
+            }
+            for (uint32_t i = 0;
+                 i < 4 && policy_table[p]->choose(&problem, plan, i, &arena, &uses[0]); i++) {
+                expect_rekept(plan, uses, 2);
+                tried++;
+            }
+        }
+        uses[0] = uses[1];
+    }
+    return tried;
+}
+
+START_TEST(policies_that_only_keep_change_nothing_else)
+{
+    struct random random;
+    struct group group;
+    struct plan plan;
+    random_init(&random, 13);
+    uint32_t tried = 0;
+    for (uint32_t m = 0; m < MODEL_COUNT; m++) {
+        begin_judged(models[m]);
+        for (uint32_t i = 0; i < ROUNDS / 4; i++) {
+            const struct arena_mark mark = arena_find_mark(&arena);
+            fill(&random, &group, &plan);
+            plan.schedule.schedule = schedule_find("1f1b");
+            plan.schedule.chunks = 1;
+            for (uint32_t p = 0; p < policy_table_count && plan_is_legal(&problem, &plan); p++) {
+                tried += policy_table[p]->only_keeps && policy_table[p]->choose != NULL
+                             ? rekeep_with(&plan, policy_table[p])
+                             : 0;
+            }
+            arena_pop(&arena, mark);
+        }
+        end_judged();
+    }
+    ck_assert_uint_gt(tried, 60);
+}
+END_TEST
+
 TAP_MAIN("law of policies at work", sharded_states_take_the_published_bytes,
          experts_share_their_states_among_their_copies, sharing_with_nobody_is_refused,
          rarer_sums_cost_their_share, recomputation_trades_a_forward_for_the_boundary,
-         selective_recomputation_drops_the_scores, chosen_policies_never_shorten_a_layer)
+         selective_recomputation_drops_the_scores, chosen_policies_never_shorten_a_layer,
+         policies_that_only_keep_change_nothing_else)

@@ -1,0 +1,159 @@
+/* One schedule shape of a node: its alternatives class by class, in all rank orders at once. */
+#include "planner/planner_inside.h"
+
+static double piece_s(const struct piece *piece)
+{
+    return piece->forward_total_s + piece->backward_total_s;
+}
+
+/* What the cheapest layer in its other form takes more than as it is. */
+static double least_again_s(const struct work *work, const struct piece *pieces)
+{
+    double least = -1.0;
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        const uint32_t plain = work_find_block(work, work->blocks[b].part, KEEP_ALL);
+        const double more = piece_s(&pieces[b]) - piece_s(&pieces[plain]);
+        if (work->blocks[b].keep == work->keep && b != work->first_block && b != work->last_block &&
+            (least < 0.0 || more < least)) {
+            least = more;
+        }
+    }
+    return least > 0.0 ? least : 0.0;
+}
+
+/* Alternatives of a form for which memory has no room, whatever the rank order. */
+struct misfits {
+    uint32_t *alternatives;
+    uint32_t count;
+};
+
+static bool is_misfit(const struct search *search, const struct leaf *leaf,
+                      const struct misfits *misfits)
+{
+    for (uint32_t i = 0; i < misfits->count && !search->options->no_prune; i++) {
+        if (space_is_fatter(leaf->alternatives, leaf->alternative, misfits->alternatives[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of one class, in the rank orders that are left. */
+struct class_orders {
+    struct variant **variants;
+    uint32_t *numbers; /* of the orders */
+    uint32_t count;
+};
+
+/* What the alternative's recomputed layers add to the bound, order by order; how many still
+ * pass. */
+static uint64_t pass_keeping(struct search *search, const struct class_orders *orders,
+                             const struct leaf *leaf, bool *passes)
+{
+    uint64_t passing = 0;
+    for (uint32_t i = 0; i < orders->count; i++) {
+        struct variant *variant = orders->variants[i];
+        variant_keep(search, variant, leaf);
+        const uint32_t again = variant->work->recompute_layers;
+        struct pipeline_terms terms = variant->terms;
+        terms.again_layers = again < search->layers ? again : search->layers;
+        terms.again_s = least_again_s(variant->work, variant->pieces);
+        passes[i] = node_form_passes(search, &terms, &leaf->form);
+        passing += passes[i];
+    }
+    return passing;
+}
+
+static void judge_alternative(struct search *search, const struct class_orders *orders,
+                              struct misfits *misfits, struct leaf *leaf)
+{
+    if (is_misfit(search, leaf, misfits)) {
+        search->certificate.pruned[BOUND_MEMORY] += orders->count;
+        return;
+    }
+    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
+    bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
+    const uint64_t passing = pass_keeping(search, orders, leaf, passes);
+    search->certificate.pruned[BOUND_PIPELINE] += orders->count - passing;
+    const bool fits = passing > 0 && leaf_caps(search, orders->variants[0], leaf, caps);
+    if (!fits && !search->options->no_prune) {
+        search->certificate.pruned[BOUND_MEMORY] += passing;
+        if (passing > 0) {
+            misfits->alternatives[misfits->count++] = leaf->alternative;
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < orders->count && !search->stopped; i++) {
+        if (!passes[i]) {
+            continue;
+        }
+        leaf->order = orders->numbers[i];
+        leaf_judge(search, orders->variants[i], leaf, fits ? caps : NULL);
+        search->stopped =
+            search->options->budget > 0 && search->certificate.evaluated >= search->options->budget;
+    }
+    leaf->order = orders->numbers[0];
+}
+
+/* Orders in which the class may still be fast enough. */
+static void pass_class(struct search *search, struct orders *all, const bool *before,
+                       const struct leaf *leaf, uint32_t class, struct class_orders *out)
+{
+    out->count = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (!before[i]) {
+            continue;
+        }
+        struct variant *variant = variant_find(search, &all->items[i], leaf->alternatives, class);
+        variant_price(search, &all->items[i], variant);
+        if (node_form_passes(search, &variant->terms, &leaf->form)) {
+            out->numbers[out->count] = all->items[i].order;
+            out->variants[out->count++] = variant;
+        }
+    }
+}
+
+/* From the leanest: where that has no room, fatter ones have none either. */
+static void search_class(struct search *search, const struct class_orders *orders, uint32_t class,
+                         struct misfits *misfits, struct leaf leaf)
+{
+    const uint64_t first = leaf.index;
+    leaf.order = orders->numbers[0];
+    for (uint32_t left = leaf.alternatives->keeping_count; left > 0 && !search->stopped; left--) {
+        const struct arena_mark mark = arena_find_mark(&search->scratch);
+        leaf.alternative = space_find_alternative(leaf.alternatives, class, left - 1);
+        leaf.index = first + leaf.alternative;
+        judge_alternative(search, orders, misfits, &leaf);
+        arena_pop(&search->scratch, mark);
+    }
+}
+
+void form_search(struct search *search, struct orders *orders, const struct form *form,
+                 struct leaf leaf)
+{
+    const struct alternatives *alternatives =
+        space_alternatives(search, orders->items[0].node, form);
+    struct certificate *certificate = &search->certificate;
+    bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
+    uint64_t passing = 0;
+    for (uint32_t i = 0; i < orders->count; i++) {
+        passes[i] = node_form_passes(search, &orders->items[i].terms, form);
+        passing += passes[i];
+    }
+    certificate->pruned[BOUND_PIPELINE] += alternatives->count * (orders->count - passing);
+    if (passing == 0 || alternatives->count == 0) {
+        return;
+    }
+    leaf.form = *form;
+    leaf.alternatives = alternatives;
+    struct misfits misfits = {ARENA_PUSH(&search->scratch, uint32_t, alternatives->count), 0};
+    struct class_orders left = {ARENA_PUSH(&search->scratch, struct variant *, orders->count),
+                                ARENA_PUSH(&search->scratch, uint32_t, orders->count), 0};
+    for (uint32_t i = alternatives->class_count; i > 0 && !search->stopped; i--) {
+        pass_class(search, orders, passes, &leaf, i - 1, &left);
+        certificate->pruned[BOUND_PIPELINE] += (passing - left.count) * alternatives->keeping_count;
+        if (left.count > 0) {
+            search_class(search, &left, i - 1, &misfits, leaf);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+/* Layers of a leaf onto its stages: as fast as can be within what memory allows. */
+#include <assert.h>
+#include <string.h>
+
+#include "planner/partition.h"
+#include "planner/planner_inside.h"
+
+bool layout_is_alike(const struct model *model)
+{
+    return model->run_count <= 3;
+}
+
+/* Seconds of layers along the chain, as prefix sums; "again": in the form of the layers that do
+ * not keep all. */
+struct layout {
+    const struct search *search;
+    struct load *load;
+    uint32_t *counts;
+    double *plain_s, *again_s;
+    double first_s, last_s;
+    uint32_t recomputed;  /* per chunk */
+    bool alike;           /* one kind of middle layer */
+    const uint32_t *caps; /* most layers per stage by memory, NULL: ask */
+};
+
+/* Unlike layers on several chunks per stage go chunk by chunk along the chain; memory is looked
+ * at afterwards. */
+static bool goes_by_chunk(const struct layout *layout)
+{
+    return !layout->alike && layout->load->work->shape.chunks > 1;
+}
+
+static double piece_s(const struct load *load, uint32_t block)
+{
+    return load->pieces[block].forward_total_s + load->pieces[block].backward_total_s;
+}
+
+static void fill_prefix(struct layout *layout)
+{
+    const struct work *work = layout->load->work;
+    const struct model *model = work->problem->model;
+    uint32_t layer = 0;
+    for (uint32_t run = 1; run + 1 < model->run_count; run++) {
+        const uint32_t plain = work_find_block(work, model->chain[run].part, KEEP_ALL);
+        const uint32_t other = work_find_block(work, model->chain[run].part, work->keep);
+        for (uint32_t i = 0; i < model->chain[run].count; i++, layer++) {
+            layout->plain_s[layer + 1] = layout->plain_s[layer] + piece_s(layout->load, plain);
+            layout->again_s[layer + 1] = layout->again_s[layer] + piece_s(layout->load, other);
+        }
+    }
+    layout->alike = layout_is_alike(model);
+    layout->recomputed = work->recompute_layers;
+    layout->first_s = piece_s(layout->load, work->first_block);
+    layout->last_s = piece_s(layout->load, work->last_block);
+}
+
+static double chunk_s(const struct layout *layout, uint32_t first, uint32_t count)
+{
+    const uint32_t again = count < layout->recomputed ? count : layout->recomputed;
+    return layout->again_s[first + again] - layout->again_s[first] +
+           layout->plain_s[first + count] - layout->plain_s[first + again];
+}
+
+/* Layers of a stage over its chunks: even, the odd ones away from the ends of the chain. */
+static uint32_t share_of(uint32_t count, uint32_t chunks, uint32_t stage, uint32_t local)
+{
+    const uint32_t place = stage == 0 ? chunks - 1 - local : local;
+    return count / chunks + (place < count % chunks ? 1 : 0);
+}
+
+/* The blocks of one chunk that holds `count` layers from `first`. */
+static void fill_row(const struct layout *layout, uint32_t chunk, uint32_t first, uint32_t count)
+{
+    const struct work *work = layout->load->work;
+    const struct model *model = work->problem->model;
+    uint32_t *row = &layout->counts[(size_t)chunk * WORK_BLOCK_MAX];
+    memset(row, 0, WORK_BLOCK_MAX * sizeof *row);
+    uint32_t again = count < layout->recomputed ? count : layout->recomputed;
+    uint32_t start = 0;
+    for (uint32_t run = 1; run + 1 < model->run_count && count > 0;
+         start += model->chain[run++].count) {
+        const uint32_t end = start + model->chain[run].count;
+        if (first >= end) {
+            continue;
+        }
+        const uint32_t here = end - first < count ? end - first : count;
+        const uint32_t other = here < again ? here : again;
+        row[work_find_block(work, model->chain[run].part, KEEP_ALL)] += here - other;
+        row[work_find_block(work, model->chain[run].part, work->keep)] += other;
+        again -= other;
+        first += here;
+        count -= here;
+    }
+    row[work->first_block] += chunk == 0 ? 1 : 0;
+    row[work->last_block] += chunk + 1 == work->shape.stages * work->shape.chunks ? 1 : 0;
+}
+
+static double extra_s(const struct layout *layout, uint32_t place, uint32_t places)
+{
+    return (place == 0 ? layout->first_s : 0.0) + (place + 1 == places ? layout->last_s : 0.0);
+}
+
+static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct layout *layout = state;
+    const struct schedule_shape *shape = &layout->load->work->shape;
+    if (shape->chunks == 1 || goes_by_chunk(layout)) {
+        const uint32_t places = shape->stages * shape->chunks;
+        return chunk_s(layout, first, count) + extra_s(layout, stage, places);
+    }
+    double seconds = extra_s(layout, stage, shape->stages);
+    for (uint32_t local = 0; local < shape->chunks; local++) {
+        seconds += chunk_s(layout, 0, share_of(count, shape->chunks, stage, local));
+    }
+    return seconds;
+}
+
+static bool stage_fits(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct layout *layout = state;
+    if (layout->caps != NULL) {
+        return count <= layout->caps[stage];
+    }
+    const struct load *load = layout->load;
+    const struct schedule_shape *shape = &load->work->shape;
+    for (uint32_t local = 0; local < shape->chunks; local++) {
+        const uint32_t chunk = load->stream->model_chunk[stage * shape->chunks + local];
+        fill_row(layout, chunk, shape->chunks == 1 ? first : 0,
+                 share_of(count, shape->chunks, stage, local));
+    }
+    return layout->search->estimator->room_bytes(layout->search->estimator->state, load, stage) >=
+           0.0;
+}
+
+/* Per model chunk, and the rows that go with them. */
+static void spread(const struct layout *layout, const uint32_t *stage_counts, uint32_t *layers)
+{
+    const struct load *load = layout->load;
+    const struct schedule_shape *shape = &load->work->shape;
+    const uint32_t chunks = shape->stages * shape->chunks;
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        const uint32_t place = load->stream->chunk_place[chunk];
+        const uint32_t stage = place / shape->chunks, local = place % shape->chunks;
+        layers[chunk] = goes_by_chunk(layout)
+                            ? stage_counts[chunk]
+                            : share_of(stage_counts[stage], shape->chunks, stage, local);
+    }
+    uint32_t first = 0;
+    for (uint32_t chunk = 0; chunk < chunks; first += layers[chunk++]) {
+        fill_row(layout, chunk, first, layers[chunk]);
+    }
+}
+
+static bool all_fit(const struct layout *layout)
+{
+    const struct estimator *estimator = layout->search->estimator;
+    for (uint32_t stage = 0; stage < layout->load->work->shape.stages; stage++) {
+        if (estimator->room_bytes(estimator->state, layout->load, stage) < 0.0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void open_layout(const struct search *search, struct load *load, uint32_t *counts,
+                        struct arena *arena, struct layout *out)
+{
+    *out = (struct layout){.search = search, .load = load, .counts = counts};
+    out->plain_s = ARENA_PUSH(arena, double, search->layers + 1);
+    out->again_s = ARENA_PUSH(arena, double, search->layers + 1);
+    load->counts = counts;
+    fill_prefix(out);
+}
+
+bool layout_partition(const struct search *search, struct load *load, struct layout_room room,
+                      uint32_t *layers, uint32_t *counts, struct arena *arena)
+{
+    const struct schedule_shape *shape = &load->work->shape;
+    struct layout layout;
+    open_layout(search, load, counts, arena, &layout);
+    const bool by_chunk = goes_by_chunk(&layout);
+    layout.caps = layout.alike ? room.caps : NULL;
+    const double total = layout.plain_s[search->layers] + layout.first_s + layout.last_s;
+    struct partition_problem problem = {.stages = by_chunk ? shape->stages * shape->chunks
+                                                           : shape->stages,
+                                        .layers = search->layers,
+                                        .least = by_chunk ? 1 : shape->chunks,
+                                        .stage_s = stage_s,
+                                        .fits = room.limited && !by_chunk ? stage_fits : NULL,
+                                        .alike = layout.alike,
+                                        .state = &layout};
+    problem.floor_s = total / problem.stages * ROUNDING;
+    uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
+    double bottleneck_s;
+    if (!partition_find(&problem, arena, stage_counts, &bottleneck_s)) {
+        return false;
+    }
+    spread(&layout, stage_counts, layers);
+    const bool known = layout.caps != NULL || !room.limited;
+    return known || all_fit(&layout);
+}
+
+/* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a
+ * guess, then halves. */
+static uint32_t cap_of(struct layout *layout, uint32_t stage, uint32_t most, uint32_t guess)
+{
+    const uint32_t least = layout->load->work->shape.chunks;
+    uint32_t low = least - 1, high = most;
+    uint32_t middle = guess < least ? least : guess < most ? guess : most;
+    for (uint32_t step = 1; low < high; step *= 2) {
+        const bool good = stage_fits(layout, stage, 0, middle);
+        low = good ? middle : low;
+        high = good ? high : middle - 1;
+        const uint32_t next = good ? middle + step : middle > step ? middle - step : 0;
+        middle = next > low && next <= high ? next : low + (high - low + 1) / 2;
+    }
+    return low < least ? 0 : low;
+}
+
+bool layout_caps(const struct search *search, struct load *load, uint32_t *counts,
+                 struct arena *arena, uint32_t *caps)
+{
+    const struct schedule_shape *shape = &load->work->shape;
+    struct layout layout;
+    open_layout(search, load, counts, arena, &layout);
+    assert(layout.alike);
+    uint32_t sum = 0;
+    const uint32_t most = search->layers - (shape->stages - 1) * shape->chunks;
+    for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        caps[stage] = cap_of(&layout, stage, most,
+                             stage == 0 ? search->layers / shape->stages : caps[stage - 1]);
+        if (caps[stage] == 0) {
+            return false;
+        }
+        sum += caps[stage];
+    }
+    return sum >= search->layers;
+}

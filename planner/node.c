@@ -1,0 +1,107 @@
+/* A node: its bound before anything is priced but kernels, its rank orders with their blocks
+ * priced. */
+#include "planner/planner_inside.h"
+
+struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
+                             bool all_forms)
+{
+    const struct estimator *estimator = search->estimator;
+    struct order_work out = {.node = node, .order = order};
+    out.plan = space_plan(node, order, &search->scratch);
+    out.started = ARENA_PUSH(&search->scratch, struct work, 1);
+    work_start(search->problem, out.plan, all_forms, &search->scratch, out.started);
+    out.pieces = ARENA_PUSH(&search->scratch, struct piece, out.started->block_count);
+    for (uint32_t b = 0; b < out.started->block_count; b++) {
+        estimator->piece(estimator->state, out.started, b, NULL, &out.pieces[b]);
+    }
+    out.terms = pipeline_terms_find(out.started, out.pieces, false);
+    out.terms.send_s = estimator->message_s(estimator->state, out.started, &out.started->send);
+    return out;
+}
+
+/* --- compute alone ---------------------------------------------------------------------------- */
+
+/* Compute on one device hangs on what is cut from a micro-batch: not on stages, nor on dims that
+ * only cut the batch. */
+static unsigned long long compute_key(const struct model *model, const struct mesh_node *node)
+{
+    unsigned long long key =
+        text_digest(TEXT_DIGEST_SEED, &node->micro_batch, sizeof node->micro_batch);
+    const uint32_t batch = model_find_axis(model, "batch");
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        const struct dim_variant *variant = &dim_table[i]->variants[node->variants[i]];
+        const bool only_batch =
+            variant->cut_count == 1 && model_find_axis(model, variant->cuts[0].axis) == batch;
+        if (!dim_table[i]->cuts_chain && !only_batch) {
+            key = text_digest(key, &node->degrees[i], sizeof node->degrees[i]);
+            key = text_digest(key, &node->variants[i], sizeof node->variants[i]);
+        }
+    }
+    return key;
+}
+
+struct compute_entry {
+    unsigned long long key;
+    struct pipeline_terms terms;
+    struct compute_entry *next;
+};
+
+static const struct compute_entry *find_compute(struct search *search, const struct mesh_node *node)
+{
+    const unsigned long long key = compute_key(search->problem->model, node);
+    struct compute_entry **bucket = &search->computes[key % TABLE_BUCKETS];
+    for (const struct compute_entry *entry = *bucket; entry != NULL; entry = entry->next) {
+        if (entry->key == key) {
+            return entry;
+        }
+    }
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    const struct order_work order = node_start(search, node, node->first_order, false);
+    const struct pipeline_terms terms = pipeline_terms_find(order.started, order.pieces, true);
+    arena_pop(&search->scratch, mark);
+    struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);
+    *entry = (struct compute_entry){key, terms, *bucket};
+    *bucket = entry;
+    return entry;
+}
+
+void node_bound(struct search *search, struct mesh_node *node)
+{
+    const struct forms *forms = space_forms(search, node);
+    struct pipeline_terms terms = find_compute(search, node)->terms;
+    terms.layers = search->layers;
+    terms.stages = forms->stages;
+    terms.micro_batches = forms->micro_batches;
+    terms.chunks = forms->most_chunks;
+    terms.splits = forms->splits;
+    node->bound_s = pipeline_bound_s(&terms);
+}
+
+/* --- what may still be fast enough ------------------------------------------------------------ */
+
+static bool terms_pass(const struct search *search, const struct pipeline_terms *terms)
+{
+    return search->options->no_prune ||
+           !pipeline_exceeds(terms, ranking_threshold_s(search) / ROUNDING);
+}
+
+bool node_form_passes(const struct search *search, const struct pipeline_terms *of,
+                      const struct form *form)
+{
+    struct pipeline_terms terms = *of;
+    terms.layers = search->layers;
+    terms.chunks = form->chunks;
+    terms.splits = form->schedule->splits;
+    return terms_pass(search, &terms);
+}
+
+bool node_passes(struct search *search, const struct mesh_node *node,
+                 const struct pipeline_terms *of)
+{
+    const struct forms *forms = space_forms(search, node);
+    struct pipeline_terms terms = *of;
+    terms.layers = search->layers;
+    terms.chunks = forms->most_chunks;
+    terms.splits = forms->splits;
+    return terms_pass(search, &terms);
+}

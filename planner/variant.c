@@ -1,0 +1,71 @@
+/* A started rank order under one class of policy uses: rewritten and priced once for all its
+ * alternatives and schedule shapes. */
+#include "planner/planner_inside.h"
+
+/* Weights and their states per stage, on average: no partition spares the fullest stage that
+ * much. */
+static double resident_bytes(const struct work *work)
+{
+    const struct model *model = work->problem->model;
+    double bytes = 0.0;
+    for (uint32_t run = 0; run < model->run_count; run++) {
+        const struct work_block *block =
+            &work->blocks[work_find_block(work, model->chain[run].part, KEEP_ALL)];
+        bytes += model->chain[run].count * (block->parameters_bytes + block->gradients_bytes +
+                                            block->optimizer_bytes + block->cache_bytes);
+    }
+    return bytes / work->shape.stages;
+}
+
+struct variant *variant_find(struct search *search, struct order_work *order,
+                             const struct alternatives *alternatives, uint32_t class)
+{
+    const unsigned long long digest = alternatives->class_digests[class];
+    for (struct variant *variant = order->variants; variant != NULL; variant = variant->next) {
+        if (variant->digest == digest) {
+            return variant;
+        }
+    }
+    struct arena *arena = &search->scratch;
+    struct variant *variant = ARENA_PUSH(arena, struct variant, 1);
+    variant->digest = digest;
+    variant->plan = *order->plan;
+    variant->plan.policy_count =
+        space_class_uses(alternatives, class, arena, &variant->plan.policies);
+    variant->work = ARENA_PUSH(arena, struct work, 1);
+    work_rewrite(order->started, &variant->plan, variant->work);
+    work_lower_memory(variant->work);
+    variant->resident_bytes = resident_bytes(variant->work);
+    variant->next = order->variants;
+    order->variants = variant;
+    return variant;
+}
+
+void variant_price(struct search *search, const struct order_work *order, struct variant *variant)
+{
+    if (variant->pieces != NULL) {
+        return;
+    }
+    const struct estimator *estimator = search->estimator;
+    const struct work *work = variant->work;
+    work_lower_lists(variant->work, &search->scratch);
+    variant->pieces = ARENA_PUSH(&search->scratch, struct piece, work->block_count);
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        estimator->piece(estimator->state, work, b, &order->pieces[b], &variant->pieces[b]);
+    }
+    variant->send_s = estimator->message_s(estimator->state, work, &work->send);
+    variant->tied_s = estimator->message_s(estimator->state, work, &work->tied);
+    variant->norm_s = estimator->message_s(estimator->state, work, &work->norm);
+    variant->terms = pipeline_terms_find(work, variant->pieces, false);
+    variant->terms.send_s = variant->send_s;
+}
+
+void variant_keep(struct search *search, struct variant *variant, const struct leaf *leaf)
+{
+    struct plan *plan = &variant->plan;
+    plan->schedule.schedule = leaf->form.schedule;
+    plan->schedule.chunks = leaf->form.chunks;
+    plan->policy_count =
+        space_uses(leaf->alternatives, leaf->alternative, &search->scratch, &plan->policies);
+    work_rekeep(variant->work, plan);
+}
