@@ -140,7 +140,7 @@ uint32_t space_orders(struct search *search, const struct mesh_node *node, uint3
 
 uint32_t space_count_stages(const struct mesh_node *node);
 
-/* --- space_forms.c, space_uses.c ---------------------------------------------------------------------------- */
+/* --- space_forms.c, space_uses.c -------------------------------------------------------------- */
 const struct forms *space_forms(struct search *search, const struct mesh_node *node);
 const struct alternatives *space_alternatives(struct search *search, const struct mesh_node *node,
                                               const struct form *form);
@@ -165,7 +165,7 @@ double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 
-/* --- node.c ------------------------------------------------------------------------------------ */
+/* --- node.c ----------------------------------------------------------------------------------- */
 struct variant;
 
 /* A rank order of a node with its blocks priced as no policy changes them. */
@@ -196,7 +196,7 @@ bool node_form_passes(const struct search *search, const struct pipeline_terms *
 bool node_passes(struct search *search, const struct mesh_node *node,
                  const struct pipeline_terms *of);
 
-/* --- variant.c --------------------------------------------------------------------------------- */
+/* --- variant.c -------------------------------------------------------------------------------- */
 /* A rank order under one class. */
 struct variant {
     unsigned long long digest;      /* of the uses */
@@ -217,8 +217,9 @@ void variant_price(struct search *search, const struct order_work *order, struct
 /* Sets shape and forms of layers to those of a leaf of the class, until the next call. */
 void variant_keep(struct search *search, struct variant *variant, const struct leaf *leaf);
 
-/* --- form.c, probe.c --------------------------------------------------------------------------- */
-/* Judges or prunes all leaves of the shape in these orders; leaf.index: of its first alternative. */
+/* --- form.c, probe.c -------------------------------------------------------------------------- */
+/* Judges or prunes all leaves of the shape in these orders; leaf.index: of its first
+ * alternative. */
 void form_search(struct search *search, struct orders *orders, const struct form *form,
                  struct leaf leaf);
 /* Judges a few leaves without any account of it, so that much may be pruned before the search
@@ -227,7 +228,7 @@ void probe_node(struct search *search, struct mesh_node *node);
 /* Nothing fitted so far: a first idea of the least that plans lack. */
 void probe_shortage(struct search *search);
 
-/* --- leaf.c: one leaf judged on a priced variant ------------------------------------------------ */
+/* --- leaf.c: one leaf judged on a priced variant ---------------------------------------------- */
 /* Memory does not depend on the rank order: most layers per stage, once for all orders. False
  * when memory allows no partition at all; then the least over is remembered. */
 bool leaf_caps(struct search *search, struct variant *variant, const struct leaf *leaf,
@@ -238,7 +239,7 @@ void leaf_judge(struct search *search, struct variant *variant, const struct lea
 /* Without any account of it. False: does not fit. */
 bool leaf_probe(struct search *search, struct variant *variant, const struct leaf *leaf);
 
-/* --- layout.c ---------------------------------------------------------------------------------- */
+/* --- layout.c --------------------------------------------------------------------------------- */
 /* What memory allows: limited false: no limit; caps: most layers per stage, NULL: ask for it. */
 struct layout_room {
     bool limited;
@@ -255,7 +256,7 @@ bool layout_is_alike(const struct model *model);
 bool layout_caps(const struct search *search, struct load *load, uint32_t *counts,
                  struct arena *arena, uint32_t *caps);
 
-/* --- stream_cache.c ---------------------------------------------------------------------------- */
+/* --- stream_cache.c --------------------------------------------------------------------------- */
 #define STREAM_ARENA_BYTES (48u << 20)
 const struct stream *stream_cache_find(struct search *search, const struct form *form,
                                        const struct schedule_shape *shape);

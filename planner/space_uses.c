@@ -101,7 +101,7 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
     arena_pop(&search->scratch, mark);
 }
 
-/* --- classes: the digits of policies that change more than the form of layers ------------------ */
+/* --- classes: the digits of policies that change more than the form of layers ----------------- */
 
 uint32_t space_find_class(const struct alternatives *alternatives, uint32_t alternative)
 {
