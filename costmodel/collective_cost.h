@@ -2,9 +2,7 @@
 #ifndef SHARDPLAN_COSTMODEL_COLLECTIVE_COST_H
 #define SHARDPLAN_COSTMODEL_COLLECTIVE_COST_H
 
-#include "base/arena.h"
-#include "plan/collective.h"
-#include "plan/collective_group.h"
+#include "costmodel/collective_book.h"
 #include "prices/prices.h"
 
 /* Largest group that an algorithm of `ranks` sends per round is considered for without being asked
@@ -26,10 +24,6 @@ struct collective_choice {
     uint32_t protocol, pipeline;
     double seconds;
 };
-
-/* Tables of messages per (group, kind, member), reused for every size; grows in its arena. */
-struct collective_book;
-struct collective_book *collective_book_init(struct arena *arena);
 
 /* Cheapest member, protocol, pipelining; ties go to the earlier member, protocol, smaller pipeline.
  * A group of one rank takes no time. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "costmodel/costmodel_inside.h"
+#include "costmodel/rank_nest.h"
 
 #define PRICE_BUCKETS 8192
 
@@ -44,14 +45,12 @@ static void forget_streams(void *state)
     memset(model->cache->streams, 0, sizeof model->cache->streams);
 }
 
-static unsigned long long message_key(const struct rank_group *group,
+static unsigned long long message_key(const struct costmodel *model, const struct rank_group *group,
                                       const struct work_message *message)
 {
-    unsigned long long key = TEXT_DIGEST_SEED;
+    unsigned long long key = rank_nest_digest(model->problem->cluster, group, 0);
     key = text_digest(key, &message->kind, sizeof message->kind);
-    key = text_digest(key, &message->bytes, sizeof message->bytes);
-    key = text_digest(key, &group->ranks, sizeof group->ranks);
-    return text_digest(key, group->steps, group->step_count * sizeof group->steps[0]);
+    return text_digest(key, &message->bytes, sizeof message->bytes);
 }
 
 double costmodel_message_s(struct costmodel *model, const struct work *work,
@@ -61,7 +60,7 @@ double costmodel_message_s(struct costmodel *model, const struct work *work,
         return 0.0;
     }
     const struct rank_group *group = &work->groups[message->group];
-    const unsigned long long key = message_key(group, message);
+    const unsigned long long key = message_key(model, group, message);
     struct price_entry **bucket = &model->cache->messages->buckets[key % PRICE_BUCKETS];
     for (const struct price_entry *entry = *bucket; entry != NULL; entry = entry->next) {
         if (entry->key == key) {
