@@ -117,13 +117,14 @@ static bool is_host(const struct mesh_node *node, const char *name)
     return false;
 }
 
-/* In a ring the neighbours of a dim that crosses it are as many steps apart as its stride says. */
+/* In a ring or on a grid the neighbours of a dim that crosses it are as many steps apart as its
+ * stride says. */
 static uint64_t ring_stride(const struct cluster *cluster, uint32_t level, uint64_t stride,
                             uint32_t degree)
 {
     const uint64_t inner = level == 0 ? 1 : cluster_count_domain(cluster, level - 1);
     const bool crosses = stride < cluster_count_domain(cluster, level) && stride * degree > inner;
-    return cluster->levels[level].kind == LEVEL_RING && crosses ? stride : 0;
+    return cluster_is_stepped(&cluster->levels[level]) && crosses ? stride : 0;
 }
 
 /* Which levels every dim crosses; in what order the hosts of a fold come, since it takes the

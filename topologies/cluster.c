@@ -57,9 +57,9 @@ static bool build_at(struct cluster *cluster, struct diag_place place, struct ar
     return true;
 }
 
-/* `nodes` is the degree of the last level, 0 to leave it as written. */
-static bool read_object(struct json_value object, const char *name, uint32_t nodes,
-                        struct arena *arena, struct cluster *out, struct diag *diag)
+static bool read_object(struct json_value object, const char *name,
+                        const struct cluster_request *told, struct arena *arena,
+                        struct cluster *out, struct diag *diag)
 {
     static const char *const keys[] = {"format",  "name",         "aliases", "source",
                                        "notes",   "accelerators", "device",  "levels",
@@ -70,7 +70,7 @@ static bool read_object(struct json_value object, const char *name, uint32_t nod
     if (!member_check_format(object, CLUSTER_FORMAT, diag) || !find_form(object, &levels, diag)) {
         return false;
     }
-    if (nodes > 0 && !levels) {
+    if ((told->nodes > 0 || told->axis_count > 0) && !levels) {
         return diag_push(
             diag, DIAG_T305, no_place, NULL,
             "cluster '%s' is a graph: a number of nodes can be given only for clusters "
@@ -83,7 +83,7 @@ static bool read_object(struct json_value object, const char *name, uint32_t nod
     if (!cluster_kinds_init(&kinds, object, arena, diag)) {
         return false;
     }
-    good = (levels ? cluster_levels_read(object, nodes, &kinds, &read, diag)
+    good = (levels ? cluster_levels_read(object, told, &kinds, &read, diag)
                    : cluster_graph_read(object, &kinds, &read, diag)) &&
            good;
     read.accelerators = kinds.accelerators;
@@ -102,7 +102,8 @@ static bool read_object(struct json_value object, const char *name, uint32_t nod
 bool cluster_read_json(struct json_value object, const char *name, struct arena *arena,
                        struct cluster *out, struct diag *diag)
 {
-    return read_object(object, name, 0, arena, out, diag);
+    const struct cluster_request told = {.text = name};
+    return read_object(object, name, &told, arena, out, diag);
 }
 
 bool cluster_build(struct cluster *cluster, struct arena *arena, struct diag *diag)
@@ -112,11 +113,11 @@ bool cluster_build(struct cluster *cluster, struct arena *arena, struct diag *di
 
 /* --- by path or name -------------------------------------------------------------------------- */
 
-/* The length without ":NODES", if that stands behind. */
+/* The length without ":NODES" or ":SHAPE", if that stands behind. */
 static size_t find_path_length(const char *text)
 {
     const char *colon = strrchr(text, ':');
-    return colon != NULL && colon[1 + strspn(colon + 1, "0123456789")] == '\0'
+    return colon != NULL && colon[1 + strspn(colon + 1, "0123456789x")] == '\0'
                ? (size_t)(colon - text)
                : strlen(text);
 }
@@ -133,23 +134,46 @@ static bool is_path(const char *text)
     return good;
 }
 
-/* The number of nodes behind the colon: a whole number from 1 that fits 32 bits. */
-static bool read_nodes(const char *text, const char *zoo_name, uint32_t *out, struct diag *diag)
+/* A whole number from 1 that fits 32 bits at *cursor, which moves behind it. */
+static bool read_number(const char **cursor, uint32_t *out)
 {
-    uint64_t nodes = 0;
-    const char *at = text;
-    for (; *at >= '0' && *at <= '9' && nodes <= UINT32_MAX; at++) {
-        nodes = nodes * 10 + (uint64_t)(*at - '0');
+    uint64_t number = 0;
+    for (; **cursor >= '0' && **cursor <= '9' && number <= UINT32_MAX; (*cursor)++) {
+        number = number * 10 + (uint64_t)(**cursor - '0');
     }
-    if (*at != '\0' || nodes == 0 || nodes > UINT32_MAX) {
-        return diag_push(
-            diag, DIAG_T305, no_place, NULL,
-            "'%s' is no number of nodes for cluster '%s': write a whole number from 1, "
-            "such as '%s:64'",
-            text, zoo_name, zoo_name);
+    *out = (uint32_t)number;
+    return number > 0 && number <= UINT32_MAX;
+}
+
+/* Numbers with an x between; false when that is not all up to a colon or the end. */
+static bool read_shape(const char **cursor, struct cluster_request *out)
+{
+    do {
+        *cursor += out->axis_count > 0;
+        if (out->axis_count == LEVEL_AXIS_MAX ||
+            !read_number(cursor, &out->shape[out->axis_count++])) {
+            return false;
+        }
+    } while (**cursor == 'x');
+    return **cursor == ':' || **cursor == '\0';
+}
+
+/* What stands behind a name: "64", "4x4x8", "4x4x8:2". */
+static bool read_tail(const char *tail, const char *name, struct cluster_request *out,
+                      struct diag *diag)
+{
+    const char *at = tail;
+    const bool shaped = tail[strspn(tail, "0123456789")] == 'x';
+    bool good = !shaped || read_shape(&at, out);
+    at += good && shaped && *at == ':';
+    if (good && (!shaped || at[-1] == ':')) {
+        good = read_number(&at, &out->nodes);
     }
-    *out = (uint32_t)nodes;
-    return true;
+    return (good && *at == '\0') ||
+           diag_push(diag, DIAG_T305, no_place, NULL,
+                     "'%s' is no number of nodes for cluster '%s': write a whole number from 1, "
+                     "such as '%s:64', or the shape of a torus, such as '%s:4x4'",
+                     tail, name, name, name);
 }
 
 bool cluster_read_topology(const struct cluster_text *text, const struct cluster_request *request,
@@ -182,8 +206,7 @@ static bool read_native(const struct cluster_text *text, const struct cluster_re
         !json_open_text(text->name, text->bytes, text->length, false, arena, &document, diag)) {
         return false;
     }
-    const bool good =
-        read_object(json_root(document), text->name, request->nodes, arena, out, diag);
+    const bool good = read_object(json_root(document), text->name, request, arena, out, diag);
     json_close(document);
     return good;
 }
@@ -213,7 +236,7 @@ static bool read_path(struct cluster_request request, struct arena *arena, struc
     const size_t length = find_path_length(request.text);
     const char *path = text_build_copy(arena, request.text, length);
     return (request.text[length] == '\0' ||
-            read_nodes(request.text + length + 1, path, &request.nodes, diag)) &&
+            read_tail(request.text + length + 1, path, &request, diag)) &&
            read_file(path, &request, arena, out, diag);
 }
 
@@ -226,7 +249,7 @@ static bool read_zoo(struct cluster_request request, struct arena *arena, struct
     const size_t length = colon == NULL ? strlen(request.text) : (size_t)(colon - request.text);
     const char *name = text_build_copy(arena, request.text, length);
     const char *path;
-    return (colon == NULL || read_nodes(colon + 1, name, &request.nodes, diag)) &&
+    return (colon == NULL || read_tail(colon + 1, name, &request, diag)) &&
            catalogue_find(&catalogue, name, no_place, arena, &path, diag) &&
            read_file(path, &request, arena, out, diag);
 }

@@ -14,7 +14,13 @@
  *   ones down. Above level 0 a device's links lead to the devices of its own offset in the next
  *   domains: the last step is taken on the links of the receiver's offset (a single step between
  *   offsets takes a link of both), so that sender and receiver are never faster than their
- *   links.
+ *   links;
+ * - mesh: the domains stand on a grid of the level's shape, the first axis fastest; per axis a
+ *   link up and a link down, each of bandwidth / (2 x axes), whatever lies at the end of it. A
+ *   transfer goes along the first axis until it is level with its target, then along the second,
+ *   and so on (dimension order), over the links of the devices between, as in a ring;
+ * - torus: the same, but an axis of 3 or more whose size is a multiple of wraps_at also joins its
+ *   ends, and a transfer goes the shorter way round.
  *
  * Graph: devices and switches are nodes, links carry bandwidth; a transfer follows the shortest
  * path (fewest hops, then highest bandwidth, then lowest node index; of parallel links the
@@ -36,7 +42,16 @@
 /* Link kind of levels and links that name none: bandwidth and latency as written. */
 #define LINK_RAW "raw"
 
-enum level_kind { LEVEL_SWITCH, LEVEL_FULLMESH, LEVEL_RING, LEVEL_KIND_COUNT };
+#define LEVEL_AXIS_MAX 4
+
+enum level_kind {
+    LEVEL_SWITCH,
+    LEVEL_FULLMESH,
+    LEVEL_RING,
+    LEVEL_MESH,
+    LEVEL_TORUS,
+    LEVEL_KIND_COUNT
+};
 
 struct level {
     const char *name; /* "node", "fabric" */
@@ -46,6 +61,9 @@ struct level {
     double latency_s;     /* one way, on top of the link kind's protocol latency */
     const char *link;     /* link kind of the price list: "nvlink4", "ib-ndr", LINK_RAW */
     bool reduces;         /* its switches can reduce in flight */
+    uint32_t axis_count;  /* mesh and torus, else 0; the sizes multiply to the degree */
+    uint32_t shape[LEVEL_AXIS_MAX];
+    uint32_t wraps_at; /* torus: axes of a multiple of this close; at least 1 */
 };
 
 enum node_kind { NODE_DEVICE, NODE_SWITCH, NODE_KIND_COUNT };
@@ -108,7 +126,10 @@ struct cluster_request {
     const char *text;   /* as for cluster_read */
     const char *device; /* kind of devices that a topology file does not name; NULL: not told */
     const char *fabric; /* link kind of the network between unlike parts or nodes; NULL */
-    uint32_t nodes;     /* filled by cluster_read_request from the text; 0: not told */
+    /* Filled by cluster_read_request from the text. */
+    uint32_t nodes;                 /* 0: not told */
+    uint32_t shape[LEVEL_AXIS_MAX]; /* of the last level that has one */
+    uint32_t axis_count;            /* 0: not told */
 };
 
 /* What a file holds. */
@@ -122,7 +143,8 @@ struct cluster_text {
  * XML, hwloc XML or a table of `nvidia-smi topo -m`, told apart by what it holds; or ZOO[:NODES]
  * among topologies/zoo of the data folder, by names and aliases without regard to case. NODES
  * replaces the degree of the last level; PATH.xml:NODES joins as many of the computers by their
- * network cards. */
+ * network cards. Numbers with an x between, "tpu-v5p:4x4x8", replace the shape of the last level
+ * that has one; NODES may follow: "tpu-v5p:4x4x8:2". */
 bool cluster_read(const char *name_or_path, struct arena *arena, struct cluster *out,
                   struct diag *diag);
 bool cluster_read_request(const struct cluster_request *request, struct arena *arena,
@@ -145,6 +167,10 @@ uint32_t cluster_count_resources(const struct cluster *cluster);
 bool cluster_find_path(const struct cluster *cluster, uint32_t from, uint32_t to, struct path *out);
 /* Lowest level whose domain holds both devices; level clusters only. */
 uint32_t cluster_find_level(const struct cluster *cluster, uint32_t a, uint32_t b);
+/* Whether the way between two of its domains depends on where they stand: ring, mesh, torus. */
+bool cluster_is_stepped(const struct level *level);
+/* Whether that axis joins its ends. */
+bool cluster_wraps(const struct level *level, uint32_t axis);
 /* Devices in one domain of the level: product of degrees up to and including it. */
 uint64_t cluster_count_domain(const struct cluster *cluster, uint32_t level);
 

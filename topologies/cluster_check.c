@@ -33,6 +33,33 @@ static bool check_kinds(const struct cluster *cluster, struct diag_place place, 
 
 /* --- levels ----------------------------------------------------------------------------------- */
 
+/* A mesh or torus has a shape of its degree, whose longest way fits a path. */
+static bool check_shape(const struct level *level, struct diag_place place, struct diag *diag)
+{
+    const bool grid = level->kind == LEVEL_MESH || level->kind == LEVEL_TORUS;
+    uint64_t places = 1;
+    uint64_t longest = 0;
+    if (grid != (level->axis_count > 0) || level->axis_count > LEVEL_AXIS_MAX ||
+        (grid && level->wraps_at < 1)) {
+        places = 0;
+    }
+    for (uint32_t i = 0; places > 0 && i < level->axis_count; i++) {
+        places *= level->shape[i];
+        longest += cluster_wraps(level, i) ? level->shape[i] / 2 : level->shape[i] - 1;
+    }
+    if (places == 0 || (grid && places != level->degree)) {
+        return diag_push(diag, DIAG_T307, place, NULL,
+                         "level '%s': a mesh or torus, only, has a shape, of 1 to %d axes that "
+                         "multiply to its degree %u",
+                         level->name, LEVEL_AXIS_MAX, level->degree);
+    }
+    return longest <= PATH_HOP_MAX ||
+           diag_push(diag, DIAG_T315, place, NULL,
+                     "level '%s': the way from end to end takes %llu links; at most %d are "
+                     "supported",
+                     level->name, (unsigned long long)longest, PATH_HOP_MAX);
+}
+
 static bool check_level(const struct cluster *cluster, uint32_t index, struct diag_place place,
                         struct diag *diag)
 {
@@ -46,6 +73,9 @@ static bool check_level(const struct cluster *cluster, uint32_t index, struct di
     if (level->degree < 1 || (uint32_t)level->kind >= LEVEL_KIND_COUNT) {
         return diag_push(diag, DIAG_T307, place, NULL, "level '%s': degree %u is not 1 or more",
                          level->name, level->degree);
+    }
+    if (!check_shape(level, place, diag)) {
+        return false;
     }
     if (level->kind == LEVEL_RING && level->degree > CLUSTER_RING_MAX) {
         return diag_push(diag, DIAG_T315, place, NULL,

@@ -31,6 +31,22 @@ static void dump_kinds(const struct cluster *cluster, struct json_writer *out)
     json_pop_array(out);
 }
 
+static void dump_shape(const struct level *level, struct json_writer *out)
+{
+    if (level->axis_count == 0) {
+        return;
+    }
+    json_push_key(out, "shape");
+    json_push_array(out);
+    for (uint32_t i = 0; i < level->axis_count; i++) {
+        json_push_u64(out, level->shape[i]);
+    }
+    json_pop_array(out);
+    if (level->wraps_at > 1) {
+        json_push_key_u64(out, "wraps_at", level->wraps_at);
+    }
+}
+
 static void dump_levels(const struct cluster *cluster, struct json_writer *out)
 {
     dump_kinds(cluster, out);
@@ -48,6 +64,7 @@ static void dump_levels(const struct cluster *cluster, struct json_writer *out)
         if (level->reduces) {
             json_push_key_bool(out, "in_network_reduction", true);
         }
+        dump_shape(level, out);
         json_pop_object(out);
     }
     json_pop_array(out);

@@ -9,10 +9,62 @@
 
 #define DEGREE_MAX 100000000u
 
-const char *const cluster_level_kind_names[LEVEL_KIND_COUNT + 1] = {
-    [LEVEL_SWITCH] = "switch", [LEVEL_FULLMESH] = "fullmesh", [LEVEL_RING] = "ring"};
+const char *const cluster_level_kind_names[LEVEL_KIND_COUNT + 1] = {[LEVEL_SWITCH] = "switch",
+                                                                    [LEVEL_FULLMESH] = "fullmesh",
+                                                                    [LEVEL_RING] = "ring",
+                                                                    [LEVEL_MESH] = "mesh",
+                                                                    [LEVEL_TORUS] = "torus"};
 
 /* --- reading ---------------------------------------------------------------------------------- */
+
+/* {"shape": [16, 16]}: sizes of the axes, the first fastest. */
+static bool read_shape(struct json_value value, struct level *out, struct diag *diag)
+{
+    struct json_value shape;
+    if (!member_read_array(value, "shape", "the sizes of the axes, as in [16, 16]", &shape, diag)) {
+        return false;
+    }
+    const uint32_t axes = json_count(shape);
+    bool good = axes >= 1 && axes <= LEVEL_AXIS_MAX;
+    uint64_t degree = 1;
+    for (uint32_t i = 0; good && i < axes; i++) {
+        uint64_t size = 0;
+        good = json_value_u64(json_find_index(shape, i), &size) && size >= 1 && size <= DEGREE_MAX;
+        out->shape[i] = (uint32_t)size;
+        degree *= good ? size : 1;
+        good = good && degree <= DEGREE_MAX;
+    }
+    out->axis_count = good ? axes : 0;
+    out->degree = (uint32_t)degree;
+    return good || diag_push(diag, DIAG_T307, json_place(shape), NULL,
+                             "a shape is 1 to %d whole numbers from 1, which multiply to %u at "
+                             "most, as in [16, 16]",
+                             LEVEL_AXIS_MAX, DEGREE_MAX);
+}
+
+/* The degree of a mesh or torus follows from its shape. */
+static bool read_degree(struct json_value value, struct level *out, struct diag *diag)
+{
+    uint32_t degree = 0;
+    out->wraps_at = 1;
+    if (out->kind != LEVEL_MESH && out->kind != LEVEL_TORUS) {
+        const struct json_value shape = json_find(value, "shape");
+        const struct json_value extra =
+            json_is_absent(shape) ? json_find(value, "wraps_at") : shape;
+        return json_is_absent(extra)
+                   ? json_read_u32(value, "degree", 1, DEGREE_MAX, &out->degree, diag)
+                   : diag_push(diag, DIAG_T307, json_place(extra), NULL,
+                               "only a mesh or torus has a shape: give a degree");
+    }
+    if (!read_shape(value, out, diag) ||
+        !json_read_u32_or(value, "degree", 1, DEGREE_MAX, out->degree, &degree, diag) ||
+        !json_read_u32_or(value, "wraps_at", 1, DEGREE_MAX, 1, &out->wraps_at, diag)) {
+        return false;
+    }
+    return degree == out->degree ||
+           diag_push(diag, DIAG_T307, json_place(json_find(value, "degree")), NULL,
+                     "the shape has %u places, not %u: leave the degree out", out->degree, degree);
+}
 
 static bool read_level(struct json_value value, uint32_t index, struct arena *arena,
                        struct level *out, struct diag *diag)
@@ -25,6 +77,8 @@ static bool read_level(struct json_value value, uint32_t index, struct arena *ar
                                        "link",
                                        "in_network_reduction",
                                        "oversubscription",
+                                       "shape",
+                                       "wraps_at",
                                        NULL};
     double oversubscription = 1;
     if (!json_is_object(value)) {
@@ -37,7 +91,7 @@ static bool read_level(struct json_value value, uint32_t index, struct arena *ar
            good;
     good = json_read_choice(value, "kind", cluster_level_kind_names, &kind, diag) && good;
     out->kind = (enum level_kind)kind;
-    good = json_read_u32(value, "degree", 1, DEGREE_MAX, &out->degree, diag) && good;
+    good = read_degree(value, out, diag) && good;
     good = json_read_quantity_or(value, "latency", UNIT_SECONDS, 0, &out->latency_s, diag) && good;
     good = json_read_string_or(value, "link", LINK_RAW, arena, &out->link, diag) && good;
     good = json_read_bool_or(value, "in_network_reduction", false, &out->reduces, diag) && good;
@@ -123,169 +177,50 @@ static bool read_devices(struct json_value object, struct cluster_kinds *kinds, 
                                  : cluster_kinds_find(kinds, object, "device", &only, diag);
 }
 
-bool cluster_levels_read(struct json_value object, uint32_t nodes, struct cluster_kinds *kinds,
-                         struct cluster *out, struct diag *diag)
+/* Another shape of the last level that has one. */
+static bool reshape(const struct cluster_request *told, struct cluster *out, struct diag *diag)
 {
-    if (!read_levels(object, kinds->arena, out, diag)) {
-        return false;
+    uint32_t index = out->level_count;
+    while (index > 0 && out->levels[index - 1].axis_count == 0) {
+        index--;
     }
-    if (nodes > 0) {
-        out->levels[out->level_count - 1].degree = nodes;
+    struct level *level = index == 0 ? NULL : &out->levels[index - 1];
+    if (level == NULL || level->axis_count != told->axis_count) {
+        return diag_push(diag, DIAG_T305, (struct diag_place){.file = NULL}, NULL,
+                         "'%s' gives a shape of %u axes; the cluster has %s", told->text,
+                         told->axis_count,
+                         level == NULL ? "no mesh or torus"
+                                       : text_build(diag->arena, "one of %u", level->axis_count));
     }
-    return read_devices(object, kinds, out, diag);
-}
-
-/* --- numbering -------------------------------------------------------------------------------- */
-
-/* Ports of one device: switch and ring 2 (out and in; up and down), fullmesh 2 per peer domain. */
-static uint32_t ports_of(const struct level *level)
-{
-    switch (level->kind) {
-    case LEVEL_SWITCH:
-    case LEVEL_RING: return 2;
-    case LEVEL_FULLMESH: return 2 * (level->degree - 1);
-    case LEVEL_KIND_COUNT: break;
+    uint64_t degree = 1;
+    for (uint32_t i = 0; i < told->axis_count && degree <= DEGREE_MAX; i++) {
+        level->shape[i] = told->shape[i];
+        degree *= told->shape[i];
     }
-    assert(false);
-    return 0;
+    level->degree = (uint32_t)degree;
+    return degree <= DEGREE_MAX ||
+           diag_push(diag, DIAG_T314, (struct diag_place){.file = NULL}, NULL,
+                     "'%s' is a shape of more than %u places", told->text, DEGREE_MAX);
 }
 
-/* Ports of one device at the first `level` levels. */
-static uint64_t ports_below(const struct cluster *cluster, uint32_t level)
+/* Another degree of the last level, which has no shape. */
+static bool regrow(const struct cluster_request *told, struct cluster *out, struct diag *diag)
 {
-    uint64_t ports = 0;
-    for (uint32_t i = 0; i < level; i++) {
-        ports += ports_of(&cluster->levels[i]);
+    struct level *last = &out->levels[out->level_count - 1];
+    if (last->axis_count > 0 && last->degree != told->nodes) {
+        return diag_push(diag, DIAG_T305, (struct diag_place){.file = NULL}, NULL,
+                         "'%s' gives a number; level '%s' needs a shape of %u axes, such as "
+                         "NAME:4x4",
+                         told->text, last->name, last->axis_count);
     }
-    return ports;
+    last->degree = told->nodes;
+    return true;
 }
 
-uint64_t cluster_count_domain(const struct cluster *cluster, uint32_t level)
+bool cluster_levels_read(struct json_value object, const struct cluster_request *told,
+                         struct cluster_kinds *kinds, struct cluster *out, struct diag *diag)
 {
-    uint64_t devices = 1;
-    for (uint32_t i = 0; i <= level; i++) {
-        const uint64_t degree = cluster->levels[i].degree;
-        devices = devices > UINT64_MAX / degree ? UINT64_MAX : devices * degree;
-    }
-    return devices;
-}
-
-uint64_t cluster_levels_count_devices(const struct cluster *cluster)
-{
-    return cluster_count_domain(cluster, cluster->level_count - 1);
-}
-
-uint64_t cluster_levels_count_resources(const struct cluster *cluster)
-{
-    const uint64_t devices = cluster_levels_count_devices(cluster);
-    const uint64_t ports = ports_below(cluster, cluster->level_count);
-    return ports > 0 && devices > UINT64_MAX / ports ? UINT64_MAX : devices * ports;
-}
-
-uint32_t cluster_find_level(const struct cluster *cluster, uint32_t a, uint32_t b)
-{
-    assert(cluster->level_count > 0 && a < cluster->device_count && b < cluster->device_count);
-    uint32_t level = 0;
-    uint64_t domain = cluster->levels[0].degree;
-    while (a / domain != b / domain) {
-        level++;
-        domain *= cluster->levels[level].degree;
-    }
-    return level;
-}
-
-/* --- ways ------------------------------------------------------------------------------------- */
-
-/* A crossing of one level: where the ends stand in the domain that holds both. */
-struct crossing {
-    const struct level *level;
-    uint64_t ports, base; /* ports of a device in all, and below this level */
-    uint32_t inner;       /* devices per domain of the level below */
-    uint32_t from, to;
-    uint32_t from_index, to_index; /* of the inner domains */
-};
-
-static void push_hop(struct path *path, const struct crossing *crossing, uint32_t device,
-                     uint32_t port, double bandwidth_Bps)
-{
-    assert(path->hop_count < PATH_HOP_MAX);
-    path->hops[path->hop_count++] = (struct hop){
-        .resource = (uint32_t)(device * crossing->ports + crossing->base + port),
-        .bandwidth_Bps = bandwidth_Bps,
-    };
-}
-
-static void cross_switch(const struct crossing *crossing, struct path *out)
-{
-    push_hop(out, crossing, crossing->from, 0, crossing->level->bandwidth_Bps);
-    push_hop(out, crossing, crossing->to, 1, crossing->level->bandwidth_Bps);
-    out->latency_s = crossing->level->latency_s;
-}
-
-/* Number of a peer domain among the others. */
-static uint32_t peer_slot(uint32_t own, uint32_t peer)
-{
-    return peer < own ? peer : peer - 1;
-}
-
-static void cross_fullmesh(const struct crossing *crossing, struct path *out)
-{
-    const double each_Bps = crossing->level->bandwidth_Bps / (crossing->level->degree - 1);
-    const uint32_t there = peer_slot(crossing->from_index, crossing->to_index);
-    const uint32_t back = peer_slot(crossing->to_index, crossing->from_index);
-    push_hop(out, crossing, crossing->from, 2 * there, each_Bps);
-    push_hop(out, crossing, crossing->to, 2 * back + 1, each_Bps);
-    out->latency_s = crossing->level->latency_s;
-}
-
-static void cross_ring(const struct crossing *crossing, struct path *out)
-{
-    const uint32_t degree = crossing->level->degree;
-    const uint32_t ahead = (crossing->to_index + degree - crossing->from_index) % degree;
-    const uint32_t behind = degree - ahead;
-    const bool up = ahead < behind || (ahead == behind && crossing->from_index % 2 == 0);
-    const uint32_t steps = up ? ahead : behind;
-    const double each_Bps = crossing->level->bandwidth_Bps / (degree > 2 ? 2 : 1);
-    const uint32_t port = up ? 0 : 1;
-    const uint32_t from_offset = crossing->from % crossing->inner;
-    const uint32_t to_offset = crossing->to % crossing->inner;
-    const uint32_t first = crossing->from - from_offset - crossing->from_index * crossing->inner;
-    for (uint32_t step = 0; step < steps; step++) {
-        const uint32_t index = (crossing->from_index + (up ? step : degree - step)) % degree;
-        const bool last = step > 0 && step == steps - 1;
-        const uint32_t device = first + index * crossing->inner + (last ? to_offset : from_offset);
-        push_hop(out, crossing, device, port, each_Bps);
-    }
-    if (steps == 1 && from_offset != to_offset) {
-        push_hop(out, crossing, crossing->from - from_offset + to_offset, port, each_Bps);
-    }
-    out->latency_s = steps * crossing->level->latency_s;
-}
-
-void cluster_levels_find_path(const struct cluster *cluster, uint32_t from, uint32_t to,
-                              struct path *out)
-{
-    const uint32_t index = cluster_find_level(cluster, from, to);
-    const struct level *level = &cluster->levels[index];
-    const uint32_t inner = index == 0 ? 1 : (uint32_t)cluster_count_domain(cluster, index - 1);
-    const struct crossing crossing = {
-        .level = level,
-        .ports = ports_below(cluster, cluster->level_count),
-        .base = ports_below(cluster, index),
-        .inner = inner,
-        .from = from,
-        .to = to,
-        .from_index = from / inner % level->degree,
-        .to_index = to / inner % level->degree,
-    };
-    out->hop_count = 0;
-    switch (level->kind) {
-    case LEVEL_SWITCH: cross_switch(&crossing, out); break;
-    case LEVEL_FULLMESH: cross_fullmesh(&crossing, out); break;
-    case LEVEL_RING: cross_ring(&crossing, out); break;
-    case LEVEL_KIND_COUNT: assert(false); break;
-    }
-    out->bandwidth_Bps = out->hops[0].bandwidth_Bps;
-    out->link = level->link;
-    out->level = index;
+    return read_levels(object, kinds->arena, out, diag) &&
+           (told->axis_count == 0 || reshape(told, out, diag)) &&
+           (told->nodes == 0 || regrow(told, out, diag)) && read_devices(object, kinds, out, diag);
 }

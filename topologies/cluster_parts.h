@@ -40,9 +40,10 @@ bool cluster_kinds_find(struct cluster_kinds *kinds, struct json_value object, c
 
 extern const char *const cluster_level_kind_names[LEVEL_KIND_COUNT + 1]; /* NULL at the end */
 
-/* Levels and the kinds of their devices; `nodes` replaces the last degree unless 0. */
-bool cluster_levels_read(struct json_value object, uint32_t nodes, struct cluster_kinds *kinds,
-                         struct cluster *out, struct diag *diag);
+/* Levels and the kinds of their devices; told->nodes replaces the last degree, told->shape the last
+ * shape, where they are told. */
+bool cluster_levels_read(struct json_value object, const struct cluster_request *told,
+                         struct cluster_kinds *kinds, struct cluster *out, struct diag *diag);
 /* Devices of all levels together. */
 uint64_t cluster_levels_count_devices(const struct cluster *cluster);
 uint64_t cluster_levels_count_resources(const struct cluster *cluster);

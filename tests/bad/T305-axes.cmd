@@ -1,0 +1,1 @@
+show cluster tpu-v4:4x4

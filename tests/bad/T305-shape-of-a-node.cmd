@@ -1,0 +1,1 @@
+show cluster dgx-h100:4x4

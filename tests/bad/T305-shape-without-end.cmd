@@ -1,0 +1,1 @@
+show cluster tpu-v5e:4x
