@@ -90,6 +90,11 @@ bool megatron_check_model(const struct problem *problem, const struct plan *plan
                          "Megatron builds transformers from their sizes: model '%s' is a graph of "
                          "operators",
                          problem->model->name);
+    const char *special = transformer_special(shape);
+    if (special != NULL)
+        return diag_push(
+            diag, DIAG_X601, nowhere, "a decoder of grouped attention, dense layers and experts",
+            "model '%s' has %s, which this exporter cannot express", problem->model->name, special);
     bool good = check_activation(shape, diag);
     good &= check_bias(shape, diag);
     good &= check_norm(shape, diag);

@@ -66,7 +66,8 @@ struct tensor {
                                  * NO_INDEX */
     bool recomputable;          /* inside the attention core: dropped by selective recomputation */
     bool frozen;                /* a weight that is not trained: no gradient, no optimiser state */
-    bool cached;                /* kept per token while a sequence is generated: K and V */
+    bool cached;                /* kept per token while a sequence is generated: K and V, or
+                                 * the latent that they are made from */
 };
 
 enum op_kind {
@@ -75,6 +76,8 @@ enum op_kind {
     OP_STREAM,      /* bandwidth bound: norm, activation, rope, residual, permute, softmax and
                      * loss */
     OP_LOOKUP,      /* gather of rows forward, scatter-add backward */
+    OP_KERNEL,      /* FLOPs and bytes as stated: scans, stencils, whatever is no single
+                     * contraction */
     OP_KIND_COUNT
 };
 
@@ -83,6 +86,7 @@ enum density_kind {
     DENSITY_CAUSAL,
     DENSITY_WINDOW,
     DENSITY_ROUTED,
+    DENSITY_BLOCK,  /* causal within blocks of `window` positions */
     DENSITY_KIND_COUNT
 };
 
@@ -92,8 +96,10 @@ struct op {
     axis_set domain;                        /* union of all axes below, plus those only iterated;
                                              * OP_STREAM leaves out axes that it takes whole
                                              * (dispatch and combine: experts). FLOPs are points x
-                                             * density x 2 x copies of weights[0] (CONTRACT), x 4
-                                             * (ATTENTION, groupings not multiplied) */
+                                             * density x 2 x copies of weights[0] (CONTRACT). Of
+                                             * ATTENTION, 2 for each point of keys and the first
+                                             * input's axes (scores), 2 for each of keys and the
+                                             * output's (values); groupings not multiplied */
     uint32_t inputs[OP_INPUT_MAX], input_count;     /* activation tensors read */
     uint32_t mirrored;                      /* bit i: input i is read over the images of its axes: K
                                              * and V are produced over "seq" and read over "keys" */
@@ -103,11 +109,14 @@ struct op {
     uint32_t keeps[OP_KEEP_MAX], keep_count;        /* tensors its backward reads: saved, each once
                                                      * per part */
     enum density_kind density;              /* of the domain; window width and routed share below */
-    uint64_t window;                        /* DENSITY_WINDOW: keys per query */
+    uint64_t window;                        /* DENSITY_WINDOW: keys per query; DENSITY_BLOCK:
+                                             * block */
     double routed_frac;                     /* DENSITY_ROUTED: top_k / experts */
-    double forward_bytes, backward_bytes;   /* OP_STREAM, OP_LOOKUP: traffic per element (point and
-                                             * copy) of the output's or input's larger one (2-byte
-                                             * activations; source cited where it is set) */
+    double forward_bytes, backward_bytes;   /* OP_STREAM, OP_LOOKUP, OP_KERNEL: traffic per element
+                                             * (point and copy) of the output's or input's larger
+                                             * one (2-byte activations; source cited where it is
+                                             * set) */
+    double forward_flops, backward_flops;   /* OP_KERNEL: per element of the output */
     bool joined;                            /* one kernel with the op before it (Q with K and V) */
 };
 
@@ -116,6 +125,8 @@ struct part {
     uint32_t first_op, op_count;
     uint32_t input, output;     /* tensors of the residual stream; input NO_INDEX for the first
                                  * part */
+    uint32_t carried;           /* a tensor made by an earlier part that travels along beside the
+                                 * stream (an encoder's output), else NO_INDEX */
 };
 
 struct part_run {
@@ -165,8 +176,8 @@ uint32_t model_count_layers(const struct model *model);
 uint64_t model_count_parameters(const struct model *model);
 /* Parameters that one token meets: routed experts by their share. */
 uint64_t model_count_active_parameters(const struct model *model);
-/* Elements of keys and values that stay per token of a sequence, over all layers; of layers with a
- * window too. */
+/* Elements of keys and values, or of their latents, that stay per token of a sequence, over all
+ * layers; of layers with a window too. The state of scans does not grow and is not in it. */
 uint64_t model_count_cache_elements(const struct model *model);
 uint64_t model_count_part_parameters(const struct model *model, uint32_t part);
 /* Forward + backward FLOPs of one token at that sequence length, matrix multiplies and attention

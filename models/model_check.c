@@ -99,7 +99,7 @@ static bool check_operands(const struct report *to, const struct op *op)
 
 static bool is_streaming(enum op_kind kind)
 {
-    return kind == OP_STREAM || kind == OP_LOOKUP;
+    return kind == OP_STREAM || kind == OP_LOOKUP || kind == OP_KERNEL;
 }
 
 static bool needs_weight(enum op_kind kind)
@@ -127,8 +127,12 @@ static bool check_op(const struct report *to, const struct op *op)
         return FAULT(to, "op '%s' routes a share of %g, must be in (0, 1]", op->name,
                      op->routed_frac);
     }
-    if (op->density == DENSITY_WINDOW && op->window == 0) {
+    if ((op->density == DENSITY_WINDOW || op->density == DENSITY_BLOCK) && op->window == 0) {
         return FAULT(to, "op '%s' has a window of 0 keys", op->name);
+    }
+    if (op->kind == OP_KERNEL && !(op->forward_flops >= 0.0 && op->backward_flops >= 0.0)) {
+        return FAULT(to, "op '%s' has %g and %g FLOPs per element, must not be negative", op->name,
+                     op->forward_flops, op->backward_flops);
     }
     if (is_streaming(op->kind) && !(op->forward_bytes > 0.0 && op->backward_bytes > 0.0)) {
         return FAULT(to, "op '%s' streams %g and %g bytes per element, must be positive", op->name,

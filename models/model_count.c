@@ -1,11 +1,13 @@
-/* Parameters and FLOPs of a model, counted over its ops. */
+/* Parameters, cached numbers and FLOPs of a model, counted over its ops. */
 #include "models/model.h"
+
+#include <string.h>
 
 /* Forward, gradient of the input, gradient of the weights (or of the other operand): each as
  * large. */
 #define PASSES 3.0
-#define CONTRACT_FLOPS 2.0  /* a multiplication and an addition per point */
-#define ATTENTION_FLOPS 4.0 /* the same for two products: scores, then values */
+#define CONTRACT_FLOPS 2.0 /* a multiplication and an addition per point */
+#define TOKENS "seq"
 
 /* Sums and products stop at UINT64_MAX, which no count reaches. */
 static uint64_t multiply(uint64_t a, uint64_t b)
@@ -40,13 +42,28 @@ static uint64_t take_share(uint64_t count, double frac)
     return (uint64_t)((double)count * frac + 0.5);
 }
 
-static uint64_t count_op(const struct model *model, const struct op *op, bool active)
+/* Is the weight one of an earlier op of the part, too? */
+static bool is_shared(const struct model *model, const struct part *part, const struct op *op,
+                      uint32_t weight)
+{
+    for (const struct op *before = &model->ops[part->first_op]; before < op; before++) {
+        for (uint32_t i = 0; i < before->weight_count; i++) {
+            if (before->weights[i] == weight) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static uint64_t count_op(const struct model *model, const struct part *part, const struct op *op,
+                         bool active)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < op->weight_count; i++) {
         const struct tensor *weight = &model->tensors[op->weights[i]];
         const bool routed = active && op->density == DENSITY_ROUTED;
-        if (weight->tied_to == NO_INDEX) {
+        if (weight->tied_to == NO_INDEX && !is_shared(model, part, op, op->weights[i])) {
             sum =
                 add(sum, take_share(count_elements(model, weight), routed ? op->routed_frac : 1.0));
         }
@@ -59,7 +76,7 @@ static uint64_t count_part(const struct model *model, uint32_t index, bool activ
     const struct part *part = &model->parts[index];
     uint64_t sum = 0;
     for (uint32_t i = 0; i < part->op_count; i++) {
-        sum = add(sum, count_op(model, &model->ops[part->first_op + i], active));
+        sum = add(sum, count_op(model, part, &model->ops[part->first_op + i], active));
     }
     return sum;
 }
@@ -98,46 +115,83 @@ uint64_t model_count_active_parameters(const struct model *model)
     return count_chain(model, true);
 }
 
-/* Keys that one query meets, on average. */
-static double count_keys(const struct op *op, double seq_length, bool causal)
+/* Keys that one query meets, on average, of `all` keys. */
+static double count_keys(const struct op *op, double all, bool causal)
 {
-    if (!causal) {
-        return seq_length;
-    }
     const double window = (double)op->window;
-    if (op->density == DENSITY_WINDOW && window < seq_length) {
-        /* The first `window` queries meet a triangle, the rest `window` keys each. */
-        return window - window * window / (2.0 * seq_length);
+    if (!causal || op->density == DENSITY_FULL) {
+        return all;
     }
-    return op->density == DENSITY_FULL ? seq_length : seq_length / 2.0;
+    if (op->density == DENSITY_WINDOW && window < all) {
+        /* The first `window` queries meet a triangle, the rest `window` keys each. */
+        return window - window * window / (2.0 * all);
+    }
+    return (op->density == DENSITY_BLOCK && window < all ? window : all) / 2.0;
 }
 
-/* Points of an op's domain that one token has. Axes without a size of their own are the tokens
- * themselves and, in attention, the keys; a grouping beside the axis that it groups adds no
- * points. */
-static double count_points(const struct model *model, const struct op *op, double keys)
+static bool has_axis(axis_set set, uint32_t axis)
 {
-    double points = op->density == DENSITY_ROUTED ? op->routed_frac : 1.0;
+    return (set >> axis & 1u) != 0;
+}
+
+/* Positions of a set of axes per token of the sequence. Axes without a size of their own are the
+ * tokens themselves; a grouping beside the axis that it groups adds no points. What has no tokens
+ * (patches of images) is spread over those of the sequence. */
+static double count_points(const struct model *model, axis_set domain, double seq_length)
+{
+    double points = 1.0;
+    bool has_tokens = false;
     for (uint32_t i = 0; i < model->axis_count; i++) {
         const struct axis *axis = &model->axes[i];
-        const bool image = axis->image_of != NO_INDEX && (op->domain >> axis->image_of & 1u) != 0;
-        if ((op->domain >> i & 1u) == 0 || (axis->size == 0) != image) {
+        if (!has_axis(domain, i)) {
             continue;
         }
-        points *= image ? keys : (double)axis->size;
+        const bool grouping = axis->image_of != NO_INDEX && has_axis(domain, axis->image_of);
+        has_tokens = has_tokens || (axis->size == 0 && strcmp(axis->name, TOKENS) == 0);
+        points *= axis->size == 0 || grouping ? 1.0 : (double)axis->size;
     }
-    return points;
+    return has_tokens ? points : points / seq_length;
 }
 
+/* The positions that queries are compared with: an image without a size of its own. */
+static uint32_t find_keys(const struct model *model, const struct op *op)
+{
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        if (has_axis(op->domain, i) && model->axes[i].image_of != NO_INDEX &&
+            model->axes[i].size == 0) {
+            return i;
+        }
+    }
+    return NO_INDEX;
+}
+
+/* Scores over the axes of the queries, values over those of the output, each with every key. */
+static double attention_flops(const struct model *model, const struct op *op, double seq_length,
+                              bool causal)
+{
+    const uint32_t keys = find_keys(model, op);
+    const uint64_t own = keys == NO_INDEX ? 1 : model->axes[model->axes[keys].image_of].size;
+    const double all = own == 0 ? seq_length : (double)own;
+    const double met = count_keys(op, all, causal);
+    const double points = count_points(model, model->tensors[op->inputs[0]].axes, seq_length) +
+                          count_points(model, model->tensors[op->output].axes, seq_length);
+    return CONTRACT_FLOPS * points * met;
+}
+
+/* Of the three passes together. */
 static double flops_of(const struct model *model, const struct op *op, double seq_length,
                        bool causal)
 {
+    const struct tensor *output = &model->tensors[op->output];
     switch (op->kind) {
     case OP_CONTRACT:
-        return CONTRACT_FLOPS * (double)model->tensors[op->weights[0]].copies *
-               count_points(model, op, 1.0);
-    case OP_ATTENTION:
-        return ATTENTION_FLOPS * count_points(model, op, count_keys(op, seq_length, causal));
+        return PASSES * CONTRACT_FLOPS * (double)model->tensors[op->weights[0]].copies *
+               (op->density == DENSITY_ROUTED ? op->routed_frac : 1.0) *
+               count_points(model, op->domain, seq_length);
+    case OP_ATTENTION: return PASSES * attention_flops(model, op, seq_length, causal);
+    case OP_KERNEL:
+        return (op->forward_flops + op->backward_flops) * output->copies * output->density *
+               count_points(model, output->axes, seq_length);
     case OP_STREAM:
     case OP_LOOKUP:
     case OP_KIND_COUNT: break;
@@ -162,7 +216,7 @@ double model_flops_per_token(const struct model *model, uint64_t seq_length, boo
         sum += (double)count_runs(model, i) *
                flops_of_part(model, &model->parts[i], (double)seq_length, causal);
     }
-    return PASSES * sum;
+    return sum;
 }
 
 static uint64_t count_cached(const struct model *model, const struct op *op)

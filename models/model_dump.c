@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/transformer_fields.h"
 
 static void dump_bias(const struct transformer *shape, struct json_writer *out)
 {
@@ -16,8 +17,9 @@ static void dump_bias(const struct transformer *shape, struct json_writer *out)
     json_pop_object(out);
 }
 
-static void dump_moe(const struct transformer_moe *moe, struct json_writer *out)
+static void dump_moe(const struct transformer *shape, struct json_writer *out)
 {
+    const struct transformer_moe *moe = &shape->moe;
     json_push_key(out, "moe");
     json_push_object(out);
     json_push_key_u64(out, "experts", moe->experts);
@@ -26,7 +28,49 @@ static void dump_moe(const struct transformer_moe *moe, struct json_writer *out)
     json_push_key_u64(out, "shared_ffn", moe->shared_ffn);
     json_push_key_u64(out, "first_dense", moe->first_dense);
     json_push_key_u64(out, "every", moe->every);
+    transformer_fields_dump("moe", shape, out);
     json_pop_object(out);
+}
+
+static void dump_transformer(const struct transformer *shape, bool named, struct json_writer *out);
+
+static void dump_vision(const struct transformer *shape, struct json_writer *out)
+{
+    json_push_key(out, "vision");
+    json_push_object(out);
+    json_push_key(out, "tower");
+    dump_transformer(shape->vision.tower, false, out);
+    transformer_fields_dump("vision", shape, out);
+    json_pop_object(out);
+}
+
+static void dump_object(const char *name, const struct transformer *shape, struct json_writer *out)
+{
+    json_push_key(out, name);
+    json_push_object(out);
+    transformer_fields_dump(name, shape, out);
+    json_pop_object(out);
+}
+
+/* Absent where the description has nothing of it, so plain ones read as they always did. */
+static void dump_further(const struct transformer *shape, struct json_writer *out)
+{
+    if (shape->mixers != NULL) {
+        json_push_key_string(out, "mixers", shape->mixers);
+    }
+    if (shape->mlps != NULL) {
+        json_push_key_string(out, "mlps", shape->mlps);
+    }
+    transformer_fields_dump("", shape, out);
+    if (shape->mla.kv_rank > 0) {
+        dump_object("mla", shape, out);
+    }
+    if (shape->scan.heads > 0) {
+        dump_object("scan", shape, out);
+    }
+    if (shape->vision.tower != NULL) {
+        dump_vision(shape, out);
+    }
 }
 
 /* named: with the family it was read as, which changes no size. */
@@ -39,8 +83,10 @@ static void dump_transformer(const struct transformer *shape, bool named, struct
     json_push_key_u64(out, "layers", shape->layers);
     json_push_key_u64(out, "hidden", shape->hidden);
     json_push_key_u64(out, "heads", shape->heads);
-    json_push_key_u64(out, "kv_heads", shape->kv_heads);
-    json_push_key_u64(out, "head_dim", shape->head_dim);
+    if (shape->heads > 0) {
+        json_push_key_u64(out, "kv_heads", shape->kv_heads);
+        json_push_key_u64(out, "head_dim", shape->head_dim);
+    }
     json_push_key_u64(out, "ffn", shape->ffn);
     json_push_key_bool(out, "gated", shape->gated);
     json_push_key_u64(out, "vocab", shape->vocab);
@@ -54,8 +100,9 @@ static void dump_transformer(const struct transformer *shape, bool named, struct
     json_push_key_double(out, "dropout", shape->dropout_frac);
     json_push_key_u64(out, "window", shape->window);
     if (shape->moe.experts > 0) {
-        dump_moe(&shape->moe, out);
+        dump_moe(shape, out);
     }
+    dump_further(shape, out);
     json_pop_object(out);
 }
 

@@ -4,22 +4,58 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/transformer_fields.h"
 
 #define LAYERS_MAX 1000000u /* far beyond any model; keeps the chain of parts small */
 
-const char *const model_norm_names[NORM_KIND_COUNT + 1] = {"rmsnorm", "layernorm", NULL};
-const char *const model_position_names[POSITION_KIND_COUNT + 1] = {"rope", "learned", "none", NULL};
+const char *const model_norm_names[NORM_KIND_COUNT + 1] = {"rmsnorm", "layernorm",
+                                                           "layernorm-nobias", NULL};
+const char *const model_position_names[POSITION_KIND_COUNT + 1] = {"rope",  "learned",  "none",
+                                                                   "alibi", "relative", NULL};
 
 static const char *const file_keys[] = {"format", "name",  "transformer", "parameters",
                                         "source", "notes", NULL};
-static const char *const transformer_keys[] = {
-    "architecture", "layers",     "hidden", "heads",     "kv_heads",      "head_dim",
-    "ffn",          "gated",      "vocab",  "positions", "max_positions", "tied_embeddings",
-    "norm",         "activation", "bias",   "qk_norm",   "dropout",       "window",
-    "moe",          NULL};
+static const char *const transformer_keys[] = {"architecture",
+                                               "layers",
+                                               "hidden",
+                                               "heads",
+                                               "kv_heads",
+                                               "head_dim",
+                                               "ffn",
+                                               "gated",
+                                               "vocab",
+                                               "positions",
+                                               "max_positions",
+                                               "tied_embeddings",
+                                               "norm",
+                                               "activation",
+                                               "bias",
+                                               "qk_norm",
+                                               "dropout",
+                                               "window",
+                                               "moe",
+                                               "mixers",
+                                               "mlps",
+                                               "mla",
+                                               "scan",
+                                               "vision",
+                                               NULL};
 static const char *const bias_keys[] = {"qkv", "attention_output", "mlp", "norm", NULL};
+#define KEYS_MAX 64
 static const char *const moe_keys[] = {"experts",     "top_k", "ffn", "shared_ffn",
                                        "first_dense", "every", NULL};
+
+/* The given keys with those of the table of fields. */
+static const char *const *add_fields(const char *const *keys, const char *object,
+                                     const char *out[KEYS_MAX])
+{
+    uint32_t count = 0;
+    for (; keys[count] != NULL; count++) {
+        out[count] = keys[count];
+    }
+    transformer_fields_each(object, &out[count]);
+    return out;
+}
 
 static bool read_count(struct json_value object, const char *key, uint32_t *out, struct diag *diag)
 {
@@ -65,11 +101,12 @@ static bool check_object(struct json_value parent, const char *key, const char *
 static bool read_moe(struct json_value parent, struct transformer_moe *out, struct diag *diag)
 {
     const struct json_value moe = json_find(parent, "moe");
-    *out = (struct transformer_moe){.every = 1};
+    const char *keys[KEYS_MAX];
+    out->every = 1;
     if (json_is_absent(moe)) {
         return true;
     }
-    if (!check_object(parent, "moe", moe_keys, diag)) {
+    if (!check_object(parent, "moe", add_fields(moe_keys, "moe", keys), diag)) {
         return false;
     }
     bool good = read_count(moe, "experts", &out->experts, diag);
@@ -116,21 +153,45 @@ static bool read_bias(struct json_value parent, struct transformer *out, struct 
     return good;
 }
 
+/* Has some layer one of these letters? Without letters all attend, and are dense or experts. */
+static bool layers_need(const struct transformer *shape, const char *letters, bool mixers)
+{
+    const char *own = mixers ? shape->mixers : shape->mlps;
+    return own == NULL || strpbrk(own, letters) != NULL || (mixers && shape->encoder_layers > 0);
+}
+
+static bool read_letters(struct json_value object, const char *key, const char *known,
+                         struct arena *arena, const char **out, struct diag *diag)
+{
+    if (!json_read_string_or(object, key, NULL, arena, out, diag)) {
+        return false;
+    }
+    if (*out == NULL || ((*out)[0] != '\0' && strspn(*out, known) == strlen(*out))) {
+        return true;
+    }
+    return diag_push(diag, DIAG_M203, json_place(json_find(object, key)), NULL,
+                     "'%s' is \"%s\", must be letters of \"%s\", one per layer or a beginning "
+                     "that repeats",
+                     key, *out, known);
+}
+
 static bool read_sizes(struct json_value object, struct transformer *out, struct diag *diag)
 {
     bool good = json_read_u32(object, "layers", 1, LAYERS_MAX, &out->layers, diag);
     good &= read_count(object, "hidden", &out->hidden, diag);
-    good &= read_count(object, "heads", &out->heads, diag);
-    good &= read_count(object, "ffn", &out->ffn, diag);
+    good &= json_read_u32(object, "heads", layers_need(out, "awc", true) ? 1 : 0, UINT32_MAX,
+                          &out->heads, diag);
+    good &= json_read_u32(object, "ffn", layers_need(out, "d", false) ? 1 : 0, UINT32_MAX,
+                          &out->ffn, diag);
     good &= read_count(object, "vocab", &out->vocab, diag);
     good &= read_u64_or_none(object, "max_positions", 0, &out->max_positions, diag);
     good &= read_u64_or_none(object, "window", 0, &out->window, diag);
     good &= json_read_double_or(object, "dropout", 0.0, 1.0, 0.0, &out->dropout_frac, diag);
     /* The width of a head divides the hidden width unless it is stated. */
     const uint32_t heads = good ? out->heads : 1;
-    good &= read_count_or(object, "kv_heads", heads, &out->kv_heads, diag);
+    good &= heads == 0 || read_count_or(object, "kv_heads", heads, &out->kv_heads, diag);
     good &= json_read_u32_or(object, "head_dim", 1, UINT32_MAX, 0, &out->head_dim, diag);
-    if (!good || out->head_dim != 0) {
+    if (!good || out->head_dim != 0 || out->heads == 0) {
         return good;
     }
     return transformer_find_head_dim(out, json_place(json_find(object, "hidden")), diag);
@@ -153,25 +214,87 @@ static bool read_kinds(struct json_value object, struct arena *arena, struct tra
     return good;
 }
 
+/* One letter per layer. */
+static const char *expand(const char *letters, uint32_t layers, struct arena *arena)
+{
+    if (letters == NULL) {
+        return NULL;
+    }
+    char *out = ARENA_PUSH(arena, char, (size_t)layers + 1);
+    const size_t period = strlen(letters);
+    for (uint32_t i = 0; i < layers; i++) {
+        out[i] = letters[i % period];
+    }
+    out[layers] = '\0';
+    return out;
+}
+
+static bool read_description(struct json_value object, struct arena *arena, struct transformer *out,
+                             struct diag *diag)
+{
+    bool good = read_letters(object, "mixers", "awcsn", arena, &out->mixers, diag);
+    good &= read_letters(object, "mlps", "den", arena, &out->mlps, diag);
+    good &= transformer_fields_read(object, out, diag);
+    good = good && read_sizes(object, out, diag);
+    good &= read_kinds(object, arena, out, diag);
+    good &= read_bias(object, out, diag);
+    good &= read_moe(object, &out->moe, diag);
+    if (!good) {
+        return false;
+    }
+    const char *mixers = expand(out->mixers, out->layers, arena);
+    const char *mlps = expand(out->mlps, out->layers, arena);
+    transformer_set_layers(out, mixers, mlps, arena);
+    return true;
+}
+
+/* A tower is a description in itself; it has no vocabulary, and no tower. */
+static bool read_vision(struct json_value object, struct arena *arena,
+                        struct transformer_vision *out, struct diag *diag)
+{
+    static const char *const own_keys[] = {"tower", NULL};
+    const struct json_value vision = json_find(object, "vision");
+    const char *keys[KEYS_MAX], *tower_keys[KEYS_MAX];
+    if (json_is_absent(vision)) {
+        return true;
+    }
+    if (!check_object(object, "vision", add_fields(own_keys, "vision", keys), diag)) {
+        return false;
+    }
+    const struct json_value description = json_find(vision, "tower");
+    if (!json_is_object(description)) {
+        return diag_push(diag, DIAG_B106, json_place(vision), NULL,
+                         "\"vision\" needs \"tower\", an object with layers, hidden, heads, ffn "
+                         "and vocab 1");
+    }
+    struct transformer *tower = ARENA_PUSH(arena, struct transformer, 1);
+    memset(tower, 0, sizeof *tower);
+    if (!check_object(vision, "tower", add_fields(transformer_keys, "", tower_keys), diag) ||
+        !read_description(description, arena, tower, diag)) {
+        return false;
+    }
+    out->tower = tower;
+    return true;
+}
+
 static bool read_transformer(struct json_value file, struct arena *arena, struct transformer *out,
                              struct diag *diag)
 {
     const struct json_value object = json_find(file, "transformer");
+    const char *keys[KEYS_MAX];
     if (json_is_absent(object)) {
         return diag_push(
             diag, DIAG_B106, json_place(file), NULL,
             "a model needs \"transformer\", an object with layers, hidden, heads, ffn and vocab");
     }
-    if (!check_object(file, "transformer", transformer_keys, diag)) {
+    if (!check_object(file, "transformer", add_fields(transformer_keys, "", keys), diag) ||
+        !read_description(object, arena, out, diag) ||
+        !read_vision(object, arena, &out->vision, diag)) {
         return false;
     }
-    bool good = read_sizes(object, out, diag);
-    good &= read_kinds(object, arena, out, diag);
-    good &= read_bias(object, out, diag);
-    good &= read_moe(object, &out->moe, diag);
     const struct transformer_origin origin = {
         .object = object, .kv_heads = "kv_heads", .positions = "positions", .experts = "moe"};
-    return good && transformer_check(out, &origin, diag);
+    return transformer_check(out, &origin, diag);
 }
 
 bool model_native_read(struct json_value object, struct arena *arena, struct model_text *out,

@@ -158,11 +158,13 @@ static void push_adapter(struct adapting *adapting, const struct op *base)
     middle.copies = w.copies;
     struct tensor branch = y;
     branch.name = name_of(adapting, base, "adapter_output");
+    branch.cached = middle.cached = false;
     struct tensor sum = y;
     sum.name = name_of(adapting, base, "adapted");
     const uint32_t a = push_matrix(adapting, base, first.name, base->inputs[0], first, middle);
     const uint32_t b = push_matrix(adapting, base, second.name, a, second, branch);
     const uint32_t total = push_tensor(adapting, sum);
+    adapting->model->tensors[base->output].cached = false; /* the sum is what stays */
     push_op(adapting, (struct op){.name = name_of(adapting, base, "adapter_sum"),
                                   .kind = OP_STREAM,
                                   .domain = y.axes,

@@ -1,4 +1,4 @@
-/* The attention half of a layer.
+/* Attention with heads of its own: the first half of a layer, or its look at an encoder's output.
  *
  * Axes, and what follows from them by the one rule (a cut axis that a tensor lacks is summed over):
  *   q       batch seq heads    head_dim
@@ -14,14 +14,18 @@
 #define NORM_FORWARD_BYTES 4.0
 #define NORM_BACKWARD_BYTES 6.0
 #define ROPE_BYTES 4.0
+/* Two tensors read and one written; backward three read and two written (derived). */
+#define GATE_FORWARD_BYTES 6.0
+#define GATE_BACKWARD_BYTES 10.0
+#define QUERY_AXES "batch seq heads head_dim"
 /* Of K and V only K is normed or rotated: half the elements of the tensor. */
 #define KEY_SHARE 0.5
 
-static uint32_t push_query(struct transformer_graph *graph, uint32_t input)
+static uint32_t push_query(struct transformer_graph *graph, const char *name, uint32_t input)
 {
     return transformer_push_linear(graph,
                                    &(struct transformer_linear){
-                                       .name = "q",
+                                       .name = name,
                                        .domain = "batch seq hidden heads head_dim",
                                        .weight = "hidden heads head_dim",
                                        .bias = graph->shape->qkv_bias ? "heads head_dim" : NULL,
@@ -31,36 +35,21 @@ static uint32_t push_query(struct transformer_graph *graph, uint32_t input)
                                    });
 }
 
-static uint32_t push_key_value(struct transformer_graph *graph, uint32_t input)
+/* joined: one kernel with Q, which reads the same tensor. */
+static uint32_t push_key_value(struct transformer_graph *graph, const char *name, uint32_t input,
+                               bool joined)
 {
-    return transformer_push_linear(graph,
-                                   &(struct transformer_linear){
-                                       .name = "kv",
-                                       .domain = "batch seq hidden kv_heads head_dim",
-                                       .weight = "hidden kv_heads head_dim",
-                                       .bias = graph->shape->qkv_bias ? "kv_heads head_dim" : NULL,
-                                       .output = "batch seq kv_heads head_dim",
-                                       .input = input,
-                                       .copies = 2,
-                                       .joined = true,
-                                   });
-}
-
-/* An elementwise op on q. */
-static struct op *push_on_query(struct transformer_graph *graph, const char *name, uint32_t *q,
-                                double forward_bytes, double backward_bytes)
-{
-    *q = transformer_push_stream(graph, &(struct transformer_stream){
-                                            .name = name,
-                                            .domain = "batch seq heads head_dim",
-                                            .output = "batch seq heads head_dim",
-                                            .inputs = {*q},
-                                            .input_count = 1,
-                                            .copies = 1,
-                                            .forward_bytes = forward_bytes,
-                                            .backward_bytes = backward_bytes,
-                                        });
-    return &graph->model->ops[graph->model->op_count - 1];
+    const uint32_t output = transformer_push_linear(
+        graph, &(struct transformer_linear){
+                   .name = name,
+                   .domain = "batch seq hidden kv_heads head_dim",
+                   .weight = "hidden kv_heads head_dim",
+                   .bias = graph->shape->qkv_bias ? "kv_heads head_dim" : NULL,
+                   .output = "batch seq kv_heads head_dim",
+                   .input = input,
+                   .copies = 2,
+                   .joined = joined,
+               });
 }
 
 /* An elementwise op on the K half of kv, in one kernel with its twin on q. */
@@ -86,12 +75,14 @@ static struct op *push_on_key(struct transformer_graph *graph, const char *name,
  * tensor of its own here because V is kept anyway. */
 static void push_query_key_norm(struct transformer_graph *graph, uint32_t *q, uint32_t *kv)
 {
+    const bool wide = graph->shape->qk_norm_wide;
     const uint32_t raw_q = *q;
-    struct op *op = push_on_query(graph, "q_norm", q, NORM_FORWARD_BYTES, NORM_BACKWARD_BYTES);
-    transformer_push_weight(graph, op, "gain", "head_dim", 1);
+    struct op *op = transformer_push_map(graph, "q_norm", QUERY_AXES, q, NORM_FORWARD_BYTES,
+                                         NORM_BACKWARD_BYTES);
+    transformer_push_weight(graph, op, "gain", wide ? "heads head_dim" : "head_dim", 1);
     transformer_push_keep(op, raw_q);
     op = push_on_key(graph, "k_norm", kv, NORM_FORWARD_BYTES, NORM_BACKWARD_BYTES);
-    transformer_push_weight(graph, op, "gain", "head_dim", 1);
+    transformer_push_weight(graph, op, "gain", wide ? "kv_heads head_dim" : "head_dim", 1);
     transformer_push_keep(op, transformer_push_tensor(graph, "k_unnormed",
                                                       "batch seq kv_heads head_dim",
                                                       TENSOR_ACTIVATION));
@@ -140,29 +131,43 @@ static void push_kept_inside(struct transformer_graph *graph, struct op *op)
     }
 }
 
-static uint32_t push_core(struct transformer_graph *graph, uint32_t q, uint32_t kv)
+/* Which of the pairs of query and key count. */
+static void set_density(const struct transformer_graph *graph, bool reads_memory, struct op *op)
 {
-    struct op *op = transformer_push_op(graph, "attention", OP_ATTENTION,
-                                        "batch seq keys heads kv_heads head_dim");
-    op->inputs[op->input_count++] = q;
-    op->mirrored = 1u << op->input_count;
-    op->inputs[op->input_count++] = kv;
-    graph->model->tensors[kv].cached = true;
-    op->output =
-        transformer_push_tensor(graph, "attention", "batch seq heads head_dim", TENSOR_ACTIVATION);
-    op->density = graph->shape->window > 0 ? DENSITY_WINDOW : DENSITY_CAUSAL;
-    op->window = graph->shape->window;
-    transformer_push_keep(op, q);
-    transformer_push_keep(op, kv);
+    const bool all = reads_memory || graph->encodes || graph->shape->bidirectional;
+    op->density = graph->mixer == 'w'   ? DENSITY_WINDOW
+                  : graph->mixer == 'c' ? DENSITY_BLOCK
+                  : all                 ? DENSITY_FULL
+                                        : DENSITY_CAUSAL;
+    op->window =
+        op->density == DENSITY_WINDOW || op->density == DENSITY_BLOCK ? graph->shape->window : 0;
+}
+
+uint32_t transformer_push_core(struct transformer_graph *graph, const struct transformer_core *core)
+{
+    struct op *op = transformer_push_op(graph, core->name, OP_ATTENTION, core->domain);
+    const uint32_t operands[] = {core->q, core->k, core->v};
+    for (uint32_t i = 0; i < 3 && operands[i] != NO_INDEX; i++) {
+        op->mirrored |= i > 0 ? 1u << i : 0u;
+        op->inputs[op->input_count++] = operands[i];
+        transformer_push_keep(op, operands[i]);
+    }
+    /* Where V is apart, K and V were made from latents, and those are what stays. */
+    graph->model->tensors[core->k].cached = core->v == NO_INDEX;
+    if (graph->shape->sinks) {
+        transformer_push_weight(graph, op, "sinks", "heads", 1);
+    }
+    op->output = transformer_push_tensor(graph, core->name, core->output, TENSOR_ACTIVATION);
+    set_density(graph, core->reads_memory, op);
     push_kept_inside(graph, op);
     return op->output;
 }
 
-static uint32_t push_output(struct transformer_graph *graph, uint32_t input)
+static uint32_t push_output(struct transformer_graph *graph, const char *name, uint32_t input)
 {
     return transformer_push_linear(
         graph, &(struct transformer_linear){
-                   .name = "attention_output",
+                   .name = name,
                    .domain = "batch seq heads head_dim hidden",
                    .weight = "heads head_dim hidden",
                    .bias = graph->shape->attention_output_bias ? "hidden" : NULL,
@@ -172,19 +177,80 @@ static uint32_t push_output(struct transformer_graph *graph, uint32_t input)
                });
 }
 
-uint32_t transformer_push_attention(struct transformer_graph *graph, uint32_t stream)
+/* What comes out of attention times the sigmoid of a projection of what went in. */
+static uint32_t push_gate(struct transformer_graph *graph, uint32_t gate, uint32_t input)
 {
-    const uint32_t normed = transformer_push_norm(graph, "attention_norm", stream);
-    uint32_t q = push_query(graph, normed);
-    uint32_t kv = push_key_value(graph, normed);
-    if (graph->shape->qk_norm) {
+    const uint32_t output =
+        transformer_push_stream(graph, &(struct transformer_stream){
+                                           .name = "attention_gate",
+                                           .domain = QUERY_AXES,
+                                           .output = QUERY_AXES,
+                                           .inputs = {input, gate},
+                                           .input_count = 2,
+                                           .copies = 1,
+                                           .forward_bytes = GATE_FORWARD_BYTES,
+                                           .backward_bytes = GATE_BACKWARD_BYTES,
+                                       });
+    struct op *op = &graph->model->ops[graph->model->op_count - 1];
+    transformer_push_keep(op, input);
+    transformer_push_keep(op, gate);
+    return output;
+}
+
+static uint32_t push_gate_projection(struct transformer_graph *graph, uint32_t input)
+{
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = "gate",
+                                              .domain = "batch seq hidden heads head_dim",
+                                              .weight = "hidden heads head_dim",
+                                              .output = QUERY_AXES,
+                                              .input = input,
+                                              .copies = 1,
+                                              .joined = true,
+                                          });
+}
+
+struct transformer_branch transformer_push_attention(struct transformer_graph *graph,
+                                                     uint32_t input)
+{
+    const struct transformer *shape = graph->shape;
+    uint32_t q = push_query(graph, "q", input);
+    uint32_t kv = push_key_value(graph, "kv", input, true);
+    const uint32_t gate = shape->attention_gate ? push_gate_projection(graph, input) : NO_INDEX;
+    if (shape->qk_norm || shape->qk_norm_wide) {
         push_query_key_norm(graph, &q, &kv);
     }
-    if (graph->shape->positions == POSITION_ROPE) {
+    if (shape->positions == POSITION_ROPE) {
         /* The backward of a rotation is a rotation: nothing to keep. */
-        push_on_query(graph, "q_rope", &q, ROPE_BYTES, ROPE_BYTES);
+        transformer_push_map(graph, "q_rope", QUERY_AXES, &q, ROPE_BYTES, ROPE_BYTES);
         push_on_key(graph, "k_rope", &kv, ROPE_BYTES, ROPE_BYTES);
     }
-    const uint32_t branch = push_output(graph, push_core(graph, q, kv));
-    return transformer_push_residual(graph, "attention_residual", stream, branch, NO_INDEX);
+    uint32_t output = transformer_push_core(
+        graph, &(struct transformer_core){.name = "attention",
+                                          .domain = "batch seq keys heads kv_heads head_dim",
+                                          .output = QUERY_AXES,
+                                          .q = q,
+                                          .k = kv,
+                                          .v = NO_INDEX});
+    output = gate != NO_INDEX ? push_gate(graph, gate, output) : output;
+    return (struct transformer_branch){push_output(graph, "attention_output", output), NO_INDEX};
+}
+
+/* Queries from the stream, keys and values from what the encoder left: its positions are those of
+ * "keys". */
+struct transformer_branch transformer_push_cross_attention(struct transformer_graph *graph,
+                                                           uint32_t input)
+{
+    const uint32_t q = push_query(graph, "cross_q", input);
+    const uint32_t kv = push_key_value(graph, "cross_kv", graph->memory, false);
+    const uint32_t output = transformer_push_core(
+        graph, &(struct transformer_core){.name = "cross_attention",
+                                          .domain = "batch seq keys heads kv_heads head_dim",
+                                          .output = QUERY_AXES,
+                                          .q = q,
+                                          .k = kv,
+                                          .v = NO_INDEX,
+                                          .reads_memory = true});
+    return (struct transformer_branch){push_output(graph, "cross_attention_output", output),
+                                       NO_INDEX};
 }

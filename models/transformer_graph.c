@@ -18,16 +18,36 @@
  * mask and writes the branch's own gradient (hardware_costs 5.5: dropout 5). */
 #define DROPOUT_FORWARD_BYTES 1.0
 #define DROPOUT_BACKWARD_BYTES 5.0
+/* A lookup reads a row and writes it; backward it reads the gradient and adds to an fp32 row, which
+ * is read and written (hardware_costs 5.5: 2 e forward, 2 + 8 backward). */
+#define LOOKUP_FORWARD_BYTES 4.0
+#define LOOKUP_BACKWARD_BYTES 10.0
 
-static uint32_t find_named(const struct model *model, const char *name, size_t length)
+static uint32_t find_named(const struct model *model, const char *prefix, const char *name,
+                           size_t length)
 {
+    const size_t before = strlen(prefix);
     for (uint32_t i = 0; i < model->axis_count; i++) {
-        if (strncmp(model->axes[i].name, name, length) == 0 &&
-            model->axes[i].name[length] == '\0') {
+        const char *axis = model->axes[i].name;
+        if (strncmp(axis, prefix, before) == 0 && strncmp(axis + before, name, length) == 0 &&
+            axis[before + length] == '\0') {
             return i;
         }
     }
-    BUG("the transformer has no axis '%.*s'", (int)length, name);
+    return NO_INDEX;
+}
+
+static uint32_t axis_of(const struct transformer_graph *graph, const char *name, size_t length)
+{
+    uint32_t axis = NO_INDEX;
+    if (graph->prefix != NULL) {
+        axis = find_named(graph->model, graph->prefix, name, length);
+    }
+    axis = axis != NO_INDEX ? axis : find_named(graph->model, "", name, length);
+    if (axis == NO_INDEX) {
+        BUG("the transformer has no axis '%.*s'", (int)length, name);
+    }
+    return axis;
 }
 
 axis_set transformer_axes(const struct transformer_graph *graph, const char *names)
@@ -35,7 +55,7 @@ axis_set transformer_axes(const struct transformer_graph *graph, const char *nam
     axis_set axes = 0;
     for (names += strspn(names, " "); *names != '\0'; names += strspn(names, " ")) {
         const size_t length = strcspn(names, " ");
-        axes |= (axis_set)1 << find_named(graph->model, names, length);
+        axes |= (axis_set)1 << axis_of(graph, names, length);
         names += length;
     }
     return axes;
@@ -131,16 +151,18 @@ uint32_t transformer_push_stream(struct transformer_graph *graph,
     return op->output;
 }
 
-/* The hidden axis is in the domain of a norm, since it sums over it: no dim that cuts it could
- * leave the op alone. Both kinds cost the same traffic; the mean and deviation per token are too
- * small to count. */
-uint32_t transformer_push_norm(struct transformer_graph *graph, const char *name, uint32_t input)
+/* The axis is in the domain of a norm, since it sums over it: no dim that cuts it could leave
+ * the op alone. All kinds cost the same traffic; the mean and deviation per token are too small to
+ * count. */
+uint32_t transformer_push_norm_over(struct transformer_graph *graph, const char *name,
+                                    const char *rows, const char *axis, uint32_t input)
 {
+    const char *axes = text_build(graph->arena, "%s %s", rows, axis);
     const uint32_t output =
         transformer_push_stream(graph, &(struct transformer_stream){
                                            .name = name,
-                                           .domain = "batch seq hidden",
-                                           .output = "batch seq hidden",
+                                           .domain = axes,
+                                           .output = axes,
                                            .inputs = {input},
                                            .input_count = 1,
                                            .copies = 1,
@@ -148,12 +170,33 @@ uint32_t transformer_push_norm(struct transformer_graph *graph, const char *name
                                            .backward_bytes = NORM_BACKWARD_BYTES,
                                        });
     struct op *op = &graph->model->ops[graph->model->op_count - 1];
-    transformer_push_weight(graph, op, "gain", "hidden", 1);
+    transformer_push_weight(graph, op, "gain", axis, 1);
     if (graph->shape->norm == NORM_LAYER) {
-        transformer_push_weight(graph, op, "bias", "hidden", 1);
+        transformer_push_weight(graph, op, "bias", axis, 1);
     }
     transformer_push_keep(op, input);
     return output;
+}
+
+uint32_t transformer_push_norm(struct transformer_graph *graph, const char *name, uint32_t input)
+{
+    return transformer_push_norm_over(graph, name, "batch seq", "hidden", input);
+}
+
+struct op *transformer_push_map(struct transformer_graph *graph, const char *name, const char *axes,
+                                uint32_t *tensor, double forward_bytes, double backward_bytes)
+{
+    *tensor = transformer_push_stream(graph, &(struct transformer_stream){
+                                                 .name = name,
+                                                 .domain = axes,
+                                                 .output = axes,
+                                                 .inputs = {*tensor},
+                                                 .input_count = 1,
+                                                 .copies = 1,
+                                                 .forward_bytes = forward_bytes,
+                                                 .backward_bytes = backward_bytes,
+                                             });
+    return &graph->model->ops[graph->model->op_count - 1];
 }
 
 uint32_t transformer_push_residual(struct transformer_graph *graph, const char *name,
@@ -180,4 +223,17 @@ uint32_t transformer_push_residual(struct transformer_graph *graph, const char *
                                                           "batch seq hidden", TENSOR_MASK));
     }
     return output;
+}
+
+struct op *transformer_push_lookup(struct transformer_graph *graph, const char *name,
+                                   const char *rows, uint32_t input)
+{
+    const char *domain = text_build(graph->arena, "batch seq %s hidden", rows);
+    struct op *op = transformer_push_op(graph, name, OP_LOOKUP, domain);
+    op->inputs[op->input_count++] = input;
+    op->forward_bytes = LOOKUP_FORWARD_BYTES;
+    op->backward_bytes = LOOKUP_BACKWARD_BYTES;
+    transformer_push_weight(graph, op, "table", text_build(graph->arena, "%s hidden", rows), 1);
+    op->output = transformer_push_tensor(graph, name, "batch seq hidden", TENSOR_ACTIVATION);
+    return op;
 }

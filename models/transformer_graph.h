@@ -11,14 +11,18 @@
 #include "models/transformer.h"
 
 /* Room for every part that a transformer can have; exceeding it is our bug. */
-#define GRAPH_OP_MAX 96
-#define GRAPH_TENSOR_MAX 256
-#define GRAPH_PART_MAX 4
+#define GRAPH_OP_MAX 384
+#define GRAPH_TENSOR_MAX 1024
+#define GRAPH_PART_MAX 9
 
 struct transformer_graph {
-    const struct transformer *shape;
+    const struct transformer *shape;    /* of the stack being built: the model, or its tower */
     struct arena *arena;
     struct model *model;
+    const char *prefix; /* axes of that stack are called so ("vision_seq"), where there are such */
+    char mixer;         /* letter of the layer being built */
+    bool encodes;       /* the layer being built belongs to an encoder: all keys for each query */
+    uint32_t memory;    /* output of the encoder that the layer attends to, NO_INDEX: none */
 };
 
 /* A matrix multiply; its weight, bias and output get names made of its own. */
@@ -58,16 +62,64 @@ uint32_t transformer_push_linear(struct transformer_graph *graph,
                                  const struct transformer_linear *linear);
 uint32_t transformer_push_stream(struct transformer_graph *graph,
                                  const struct transformer_stream *stream);
-/* Norm over the hidden axis of the residual stream. */
+/* Norm over the given axis of a tensor. transformer_push_norm: over hidden of the stream. */
+uint32_t transformer_push_norm_over(struct transformer_graph *graph, const char *name,
+                                    const char *rows, const char *axis, uint32_t input);
 uint32_t transformer_push_norm(struct transformer_graph *graph, const char *name, uint32_t input);
+/* An elementwise op: as many elements in as out. */
+struct op *transformer_push_map(struct transformer_graph *graph, const char *name, const char *axes,
+                                uint32_t *tensor, double forward_bytes, double backward_bytes);
 /* stream + branch (+ branch), with dropout on the branches where the model has it. extra: NO_INDEX
  * or a second branch. */
 uint32_t transformer_push_residual(struct transformer_graph *graph, const char *name,
                                    uint32_t stream, uint32_t branch, uint32_t extra);
+/* What ops have read of a table of rows, such as token ids. */
+struct op *transformer_push_lookup(struct transformer_graph *graph, const char *name,
+                                   const char *rows, uint32_t input);
 
-/* The two halves of a layer, from the residual stream to the residual stream. */
-uint32_t transformer_push_attention(struct transformer_graph *graph, uint32_t stream);
-uint32_t transformer_push_mlp(struct transformer_graph *graph, uint32_t stream);
-uint32_t transformer_push_experts(struct transformer_graph *graph, uint32_t stream);
+/* What a half of a layer adds to the stream; extra: a second addend, NO_INDEX: none. */
+struct transformer_branch {
+    uint32_t output, extra;
+};
+
+/* The halves of a layer without their norms and sums: from what they read to what they add. */
+struct transformer_branch transformer_push_attention(struct transformer_graph *graph,
+                                                     uint32_t input);
+struct transformer_branch transformer_push_cross_attention(struct transformer_graph *graph,
+                                                           uint32_t input);
+struct transformer_branch transformer_push_latent_attention(struct transformer_graph *graph,
+                                                            uint32_t input);
+struct transformer_branch transformer_push_scan(struct transformer_graph *graph, uint32_t input);
+struct transformer_branch transformer_push_mlp(struct transformer_graph *graph, uint32_t input);
+struct transformer_branch transformer_push_experts(struct transformer_graph *graph, uint32_t input);
+
+/* The attention op itself with what its backward keeps, between q and the keys: k, and v where that
+ * is a tensor of its own (else NO_INDEX: k holds both). */
+struct transformer_core {
+    const char *name, *domain, *output;
+    uint32_t q, k, v;
+    bool reads_memory;      /* keys are another stack's positions: all of them count */
+};
+uint32_t transformer_push_core(struct transformer_graph *graph,
+                               const struct transformer_core *core);
+
+/* A whole layer of the current mixer and that mlp letter, from the residual stream to the residual
+ * stream. */
+uint32_t transformer_push_layer(struct transformer_graph *graph, char mlp, uint32_t stream);
+
+/* The ends of the chain, as parts of their own. */
+struct part *transformer_open_part(struct transformer_graph *graph, const char *name);
+void transformer_close_part(const struct transformer_graph *graph, struct part *part,
+                            uint32_t output);
+void transformer_push_embedding(struct transformer_graph *graph);
+void transformer_push_head(struct transformer_graph *graph);
+/* Parts and runs of the vision tower, before the embedding. */
+void transformer_push_tower(struct transformer_graph *graph);
+void transformer_push_run(struct model *model, uint32_t part, uint32_t count);
+/* What the tower left becomes tokens of the stream: inside the embedding part. Gives the tokens. */
+uint32_t transformer_push_projector(struct transformer_graph *graph, uint32_t input);
+
+/* Axes of the whole model, tower included. */
+void transformer_push_axes(struct model *model, const struct transformer *shape);
 
 #endif

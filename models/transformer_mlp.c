@@ -89,12 +89,10 @@ static uint32_t push_block(struct transformer_graph *graph, const struct block *
     return push_fc2(graph, block, push_activation(graph, block, wide));
 }
 
-uint32_t transformer_push_mlp(struct transformer_graph *graph, uint32_t stream)
+struct transformer_branch transformer_push_mlp(struct transformer_graph *graph, uint32_t input)
 {
-    const uint32_t normed = transformer_push_norm(graph, "mlp_norm", stream);
     const struct block block = {.prefix = "", .width = "ffn", .rows = "batch seq", .group = ""};
-    return transformer_push_residual(graph, "mlp_residual", stream,
-                                     push_block(graph, &block, normed), NO_INDEX);
+    return (struct transformer_branch){push_block(graph, &block, input), NO_INDEX};
 }
 
 /* The router scores each expert in fp32. "routes" has the size of "experts" but is another axis,
@@ -102,15 +100,17 @@ uint32_t transformer_push_mlp(struct transformer_graph *graph, uint32_t stream)
  * live. */
 static uint32_t push_router(struct transformer_graph *graph, uint32_t input)
 {
-    return transformer_push_linear(graph, &(struct transformer_linear){
-                                              .name = "router",
-                                              .domain = "batch seq hidden routes",
-                                              .weight = "hidden routes",
-                                              .output = "batch seq routes",
-                                              .input = input,
-                                              .copies = 1,
-                                              .class = TENSOR_STATISTIC,
-                                          });
+    return transformer_push_linear(graph,
+                                   &(struct transformer_linear){
+                                       .name = "router",
+                                       .domain = "batch seq hidden routes",
+                                       .weight = "hidden routes",
+                                       .bias = graph->shape->moe.router_bias ? "routes" : NULL,
+                                       .output = "batch seq routes",
+                                       .input = input,
+                                       .copies = 1,
+                                       .class = TENSOR_STATISTIC,
+                                   });
 }
 
 /* Softmax, choice of the best, and the permutation of tokens by expert. Its domain has no
@@ -156,26 +156,59 @@ static uint32_t push_combine(struct transformer_graph *graph, uint32_t input, ui
     return output;
 }
 
+/* Sigmoid of one score per token times what the shared expert gives; the score's matrix is a single
+ * row. */
+static uint32_t push_shared_gate(struct transformer_graph *graph, uint32_t input, uint32_t shared)
+{
+    const uint32_t score = transformer_push_linear(graph, &(struct transformer_linear){
+                                                              .name = "shared_gate",
+                                                              .domain = "batch seq hidden",
+                                                              .weight = "hidden",
+                                                              .output = "batch seq",
+                                                              .input = input,
+                                                              .copies = 1,
+                                                          });
+    const uint32_t output =
+        transformer_push_stream(graph, &(struct transformer_stream){
+                                           .name = "shared_scale",
+                                           .domain = "batch seq hidden",
+                                           .output = "batch seq hidden",
+                                           .inputs = {shared, score},
+                                           .input_count = 2,
+                                           .copies = 1,
+                                           .forward_bytes = PERMUTE_BYTES,
+                                           .backward_bytes = COMBINE_BACKWARD_BYTES,
+                                       });
+    struct op *op = &graph->model->ops[graph->model->op_count - 1];
+    transformer_push_keep(op, shared);
+    transformer_push_keep(op, score);
+    return output;
+}
+
+static uint32_t push_shared(struct transformer_graph *graph, uint32_t input)
+{
+    const struct block block = {
+        .prefix = "shared_", .width = "shared_ffn", .rows = "batch seq", .group = ""};
+    if (graph->shape->moe.shared_ffn == 0) {
+        return NO_INDEX;
+    }
+    const uint32_t shared = push_block(graph, &block, input);
+    return graph->shape->moe.shared_gate ? push_shared_gate(graph, input, shared) : shared;
+}
+
 /* "batch seq experts" with density top_k / experts is the set of (token, chosen expert) pairs, so
  * an even load is the model; an uneven one is for who runs it. */
-uint32_t transformer_push_experts(struct transformer_graph *graph, uint32_t stream)
+struct transformer_branch transformer_push_experts(struct transformer_graph *graph, uint32_t input)
 {
     const struct transformer_moe *moe = &graph->shape->moe;
     const double frac = (double)moe->top_k / (double)moe->experts;
-    const uint32_t normed = transformer_push_norm(graph, "mlp_norm", stream);
-    const uint32_t scores = push_router(graph, normed);
+    const uint32_t scores = push_router(graph, input);
     const struct block routed = {.prefix = "experts_",
                                  .width = "expert_ffn",
                                  .rows = "batch seq experts",
                                  .group = "experts",
                                  .routed_frac = frac};
-    const uint32_t outputs = push_block(graph, &routed, push_dispatch(graph, normed, scores, frac));
+    const uint32_t outputs = push_block(graph, &routed, push_dispatch(graph, input, scores, frac));
     const uint32_t combined = push_combine(graph, outputs, scores);
-    uint32_t shared = NO_INDEX;
-    if (moe->shared_ffn > 0) {
-        const struct block block = {
-            .prefix = "shared_", .width = "shared_ffn", .rows = "batch seq", .group = ""};
-        shared = push_block(graph, &block, normed);
-    }
-    return transformer_push_residual(graph, "mlp_residual", stream, combined, shared);
+    return (struct transformer_branch){combined, push_shared(graph, input)};
 }

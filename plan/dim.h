@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define DIM_MAX 12          /* members and declared dims in one mesh, folds included */
-#define DIM_CUT_MAX 10
+#define DIM_CUT_MAX 12
 #define DIM_VARIANT_MAX 4
 
 enum dim_kind {

@@ -99,7 +99,8 @@ static axis_set find_causal(const struct model *model)
 {
     axis_set images = 0, causal = 0;
     for (uint32_t o = 0; o < model->op_count; o++) {
-        if (model->ops[o].density == DENSITY_CAUSAL || model->ops[o].density == DENSITY_WINDOW)
+        const enum density_kind density = model->ops[o].density;
+        if (density == DENSITY_CAUSAL || density == DENSITY_WINDOW || density == DENSITY_BLOCK)
             images |= model->ops[o].domain;
     }
     for (uint32_t i = 0; i < model->axis_count; i++) {

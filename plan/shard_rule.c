@@ -139,9 +139,12 @@ static void fill_sizes(struct shard_mesh *mesh, const struct problem *problem, u
     const struct model *model = problem->model;
     for (uint32_t i = 0; i < model->axis_count; i++) {
         const struct axis *axis = &model->axes[i];
-        mesh->sizes[i] = axis->size != 0
-                             ? axis->size
-                             : setup_count_positions(problem->setup, axis->image_of != NO_INDEX);
+        const struct axis *origin =
+            axis->image_of == NO_INDEX ? axis : &model->axes[axis->image_of];
+        mesh->sizes[i] = axis->size != 0 ? axis->size
+                         : origin->size != 0
+                             ? origin->size
+                             : setup_count_positions(problem->setup, origin != axis);
         if (axis->padded) {
             const uint64_t multiple =
                 (uint64_t)problem->setup->runtime->vocab_multiple * ranks_that_cut(mesh, i);

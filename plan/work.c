@@ -197,27 +197,47 @@ static struct rank_group pair(uint32_t stride)
     return group;
 }
 
+static double boundary_bytes(const struct work_builder *builder, uint32_t tensor)
+{
+    if (tensor == NO_INDEX) {
+        return 0.0;
+    }
+    const struct tensor *which = &builder->model->tensors[tensor];
+    const struct shard_state state = work_boundary_state(builder, which);
+    return shard_count_elements(builder->mesh, which, &state) *
+           work_element_bytes(builder->problem, which);
+}
+
+/* One size serves all boundaries: the largest that any part of the chain expects, what travels
+ * along included. */
+static double largest_boundary_bytes(const struct work_builder *builder)
+{
+    const struct model *model = builder->model;
+    double largest = 0.0;
+    for (uint32_t run = 1; run < model->run_count; run++) {
+        const struct part *part = &model->parts[model->chain[run].part];
+        const double bytes =
+            boundary_bytes(builder, part->input) + boundary_bytes(builder, part->carried);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
 static void push_stage_messages(struct work_builder *builder)
 {
     struct work *work = builder->work;
     if (work->shape.stages == 1) {
         return;
     }
-    const struct model *model = builder->model;
-    const struct part *first = &model->parts[model->chain[0].part];
-    const struct tensor *stream = &model->tensors[first->output];
-    const struct shard_state state = work_boundary_state(builder, stream);
     const uint32_t stride = chain_stride(work->plan);
     const struct rank_group next = pair(stride), ends = pair(stride * (work->shape.stages - 1));
-    work->send =
-        (struct work_message){.kind = COLLECTIVE_SEND,
-                              .group = work_group_index(work, &next),
-                              .bytes = shard_count_elements(builder->mesh, stream, &state) *
-                                       work_element_bytes(work->problem, stream),
-                              .dim = chain_dim(),
-                              .cause = CAUSE_ACTIVATION,
-                              .pieces = 1,
-                              .period = 1};
+    work->send = (struct work_message){.kind = COLLECTIVE_SEND,
+                                       .group = work_group_index(work, &next),
+                                       .bytes = largest_boundary_bytes(builder),
+                                       .dim = chain_dim(),
+                                       .cause = CAUSE_ACTIVATION,
+                                       .pieces = 1,
+                                       .period = 1};
     work->tied = (struct work_message){.kind = COLLECTIVE_ALL_REDUCE,
                                        .group = work_group_index(work, &ends),
                                        .bytes = 0.0,

@@ -37,6 +37,7 @@ struct work_compute {
                                      * matmul-softmax-matmul */
     uint64_t m, n, k, groups;       /* OP_CONTRACT */
     uint64_t batch, heads, kv_heads, queries, keys, head_dim;   /* OP_ATTENTION */
+    uint64_t value_dim;             /* ... width of V, where scores contract head_dim */
     double density_frac;            /* OP_ATTENTION: share of queries x keys that is computed */
     double flops, bytes;            /* all of the work; memory traffic at least */
     enum dtype dtype;

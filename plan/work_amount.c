@@ -88,6 +88,8 @@ static double attention_density(const struct op *op, uint64_t queries, uint64_t 
         const double missing = short_of > 0.0 ? short_of * (short_of + 1.0) / 2.0 : 0.0;
         return w >= s ? causal : (w * q - missing) / (s * q);
     }
+    case DENSITY_BLOCK:
+        return (double)op->window >= s ? causal : ((double)op->window + 1.0) / (2.0 * s);
     case DENSITY_KIND_COUNT: break;
     }
     BUG("op '%s' has no density", op->name);
@@ -116,26 +118,72 @@ static void fill_contract(const struct work_builder *builder, const struct op *o
                  touched_bytes(builder, cut, op->output, false);
 }
 
+static uint32_t first_axis(axis_set axes)
+{
+    return axes == 0 ? NO_INDEX : (uint32_t)__builtin_ctz(axes);
+}
+
+static uint64_t local_size(const struct work_builder *builder, const struct shard_cut *cut,
+                           uint32_t axis, uint64_t without)
+{
+    return axis == NO_INDEX ? without : shard_axis_size(builder->mesh, cut, axis);
+}
+
+/* The axes of an attention by what they do: keys are an image without a size of the queries,
+ * grouped heads an image with one of the heads. */
+struct attention_axes {
+    uint32_t queries, keys, heads, kv_heads;
+};
+
+static struct attention_axes find_axes(const struct model *model, const struct op *op)
+{
+    struct attention_axes out = {NO_INDEX, NO_INDEX, NO_INDEX, NO_INDEX};
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        const struct axis *axis = &model->axes[i];
+        if (!has_axis(op->domain, i) || axis->image_of == NO_INDEX) {
+            continue;
+        }
+        if (axis->size == 0) {
+            out.keys = i;
+            out.queries = axis->image_of;
+        } else {
+            out.kv_heads = i;
+            out.heads = axis->image_of;
+        }
+    }
+    return out;
+}
+
+/* Axes that scores contract are the query's alone; what scores and values both have besides queries
+ * and batch, or what the keys group, are heads. */
 static void fill_attention(const struct work_builder *builder, const struct op *op,
                            const struct shard_cut *cut, struct work_compute *out)
 {
     const struct model *model = builder->model;
-    const uint32_t kv_heads = model_find_axis(model, "kv_heads");
-    out->batch = shard_axis_size(builder->mesh, cut, model_find_axis(model, "batch"));
-    out->heads = shard_axis_size(builder->mesh, cut, model_find_axis(model, "heads"));
-    out->kv_heads =
-        kv_heads == NO_INDEX ? out->heads : shard_axis_size(builder->mesh, cut, kv_heads);
-    out->queries = shard_axis_size(builder->mesh, cut, model_find_axis(model, "seq"));
-    out->keys = shard_axis_size(builder->mesh, cut, model_find_axis(model, "keys"));
-    out->head_dim = shard_axis_size(builder->mesh, cut, model_find_axis(model, "head_dim"));
-    out->density_frac =
-        attention_density(op, builder->mesh->sizes[model_find_axis(model, "seq")], out->keys);
+    const struct attention_axes axes = find_axes(model, op);
+    const axis_set q = model->tensors[op->inputs[0]].axes, y = model->tensors[op->output].axes;
+    const axis_set batch = (axis_set)1 << model_find_axis(model, "batch");
+    const axis_set rows = batch | (axis_set)1 << axes.queries;
+    const uint32_t heads = axes.heads != NO_INDEX ? axes.heads : first_axis(q & y & ~rows);
+    const axis_set inner = ~(rows | (heads == NO_INDEX ? 0 : (axis_set)1 << heads));
+    out->batch = product(builder, cut, batch);
+    out->heads = local_size(builder, cut, heads, 1);
+    out->kv_heads = local_size(builder, cut, axes.kv_heads, out->heads);
+    out->queries = shard_axis_size(builder->mesh, cut, axes.queries);
+    out->keys = shard_axis_size(builder->mesh, cut, axes.keys);
+    out->head_dim = product(builder, cut, q & inner);
+    out->value_dim = product(builder, cut, y & inner);
+    out->density_frac = attention_density(op, builder->mesh->sizes[axes.queries], out->keys);
     out->flash = builder->problem->setup->attention == ATTENTION_FLASH;
-    const double forward = 4.0 * (double)out->batch * (double)out->heads * (double)out->queries *
-                           (double)out->keys * (double)out->head_dim * out->density_frac;
-    /* backward: five matmuls for the forward's two; flash recomputes the scores, plain attention
-     * keeps them (four) */
-    out->flops = out->pass == PASS_FORWARD ? forward : out->flash ? 2.5 * forward : 2.0 * forward;
+    const double pairs = (double)out->batch * (double)out->heads * (double)out->queries *
+                         (double)out->keys * out->density_frac;
+    const double scores = 2.0 * pairs * (double)out->head_dim;
+    const double values = 2.0 * pairs * (double)out->value_dim;
+    /* backward: the gradients of each matmul's two operands; flash recomputes the scores, plain
+     * attention keeps them */
+    out->flops = out->pass == PASS_FORWARD ? scores + values
+                 : out->flash              ? 3.0 * scores + 2.0 * values
+                                           : 2.0 * (scores + values);
     out->bytes = touched_bytes(builder, cut, op->output, false);
     for (uint32_t i = 0; i < op->input_count; i++) {
         out->bytes += touched_bytes(builder, cut, op->inputs[i], (op->mirrored >> i & 1u) != 0);
@@ -143,15 +191,32 @@ static void fill_attention(const struct work_builder *builder, const struct op *
     out->bytes *= out->pass == PASS_FORWARD ? 1.0 : 2.0;
 }
 
-static void fill_stream(const struct work_builder *builder, const struct op *op,
-                        const struct shard_cut *cut, struct work_compute *out)
+/* mirrored: which inputs are read over the images of their axes. */
+static void fill_traffic(const struct work_builder *builder, const struct op *op, uint32_t mirrored,
+                         const struct shard_cut *cut, struct work_compute *out)
 {
     double elements = touched(builder, cut, op->output, false);
     for (uint32_t i = 0; i < op->input_count; i++) {
-        const double read = touched(builder, cut, op->inputs[i], (op->mirrored >> i & 1u) != 0);
+        const double read = touched(builder, cut, op->inputs[i], (mirrored >> i & 1u) != 0);
         elements = read > elements ? read : elements;
     }
     out->bytes = elements * (out->pass == PASS_FORWARD ? op->forward_bytes : op->backward_bytes);
+}
+
+static void fill_stream(const struct work_builder *builder, const struct op *op,
+                        const struct shard_cut *cut, struct work_compute *out)
+{
+    fill_traffic(builder, op, op->mirrored, cut, out);
+}
+
+/* FLOPs per element that it writes here, and traffic: of what it fetches from other ranks it reads no
+ * more than its own share's size (a state, in the end). */
+static void fill_kernel(const struct work_builder *builder, const struct op *op,
+                        const struct shard_cut *cut, struct work_compute *out)
+{
+    fill_traffic(builder, op, 0, cut, out);
+    out->flops = touched(builder, cut, op->output, false) *
+                 (out->pass == PASS_FORWARD ? op->forward_flops : op->backward_flops);
 }
 
 struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
@@ -172,6 +237,7 @@ struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
     case OP_ATTENTION: fill_attention(builder, which, cut, &out); break;
     case OP_STREAM:
     case OP_LOOKUP: fill_stream(builder, which, cut, &out); break;
+    case OP_KERNEL: fill_kernel(builder, which, cut, &out); break;
     case OP_KIND_COUNT: BUG("op '%s' is of no kind", which->name);
     }
     return out;

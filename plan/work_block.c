@@ -189,10 +189,13 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
 {
     const struct part *part = builder->part;
     struct deliveries log = {.count = 0};
-    if (part->input != NO_INDEX) {
-        builder->stored[part->input] =
-            work_boundary_state(builder, &builder->model->tensors[part->input]);
-        builder->known[part->input] = true;
+    const uint32_t incoming[] = {part->input, part->carried};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (incoming[i] != NO_INDEX) {
+            builder->stored[incoming[i]] =
+                work_boundary_state(builder, &builder->model->tensors[incoming[i]]);
+            builder->known[incoming[i]] = true;
+        }
     }
     for (uint32_t op = 0; op < part->op_count; op++) {
         const struct op *which = op_at(builder, op);
@@ -282,7 +285,8 @@ static bool has_gradient(const struct work_builder *builder, uint32_t tensor)
 {
     const enum tensor_class class = builder->model->tensors[tensor].class;
     return (class == TENSOR_ACTIVATION || class == TENSOR_STATISTIC) &&
-           (builder->producer[tensor] != NO_INDEX || tensor == builder->part->input);
+           (builder->producer[tensor] != NO_INDEX || tensor == builder->part->input ||
+            tensor == builder->part->carried);
 }
 
 static bool is_first_reader(const struct work_builder *builder, uint32_t tensor, uint32_t op)

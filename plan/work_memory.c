@@ -219,12 +219,26 @@ static struct work_weights weights_of(struct work_builder *builder, uint32_t op,
         .period = 1};
 }
 
+/* A weight that an earlier op of the part has too is there once. */
+static bool is_shared(const struct work_builder *builder, uint32_t op, uint32_t weight)
+{
+    for (uint32_t before = 0; before < op; before++) {
+        const struct op *which = op_at(builder, before);
+        if (was_seen(which->weights, which->weight_count, weight)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void work_weights_build(struct work_builder *builder, struct work_block *block)
 {
     block->weights_count = 0;
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         for (uint32_t i = 0; i < op_at(builder, op)->weight_count; i++) {
-            add_weights(block, weights_of(builder, op, i));
+            if (!is_shared(builder, op, op_at(builder, op)->weights[i])) {
+                add_weights(block, weights_of(builder, op, i));
+            }
         }
     }
 }

@@ -144,7 +144,8 @@ static double plain_s(const struct accelerator *device, const struct work_comput
     const bool forward = item->pass == PASS_FORWARD;
     const struct shape scores = {item->queries, item->keys, item->head_dim,
                                  item->batch * item->heads, 2.0};
-    const struct shape values = {item->queries, item->head_dim, item->keys,
+    const struct shape values = {item->queries,
+                                 item->value_dim > 0 ? item->value_dim : item->head_dim, item->keys,
                                  item->batch * item->heads, 2.0};
     const double peak_flops_per_s = peak(device, item->dtype);
     const double matmuls = (matmul_s(device, &scores, peak_flops_per_s) +
@@ -169,6 +170,15 @@ static double stream_s(const struct accelerator *device, const struct work_compu
                : bytes / (device->memory_Bps * device->memory_efficiency_frac) + device->launch_s;
 }
 
+/* A kernel of its own making: at best the rate of the smallest matmul tiles, or memory. */
+static double kernel_s(const struct accelerator *device, const struct work_compute *item)
+{
+    const double rate = peak(device, item->dtype) * device->gemm_efficiency_frac *
+                        device->gemm_tile_frac[GEMM_TILE_COUNT - 1];
+    const double memory_s = item->bytes / (device->memory_Bps * device->memory_efficiency_frac);
+    return larger(item->flops / rate, memory_s) + device->launch_s;
+}
+
 double prices_compute_s(const struct prices *prices, uint32_t accelerator,
                         const struct work_compute *const *items, uint32_t count,
                         enum provenance *provenance)
@@ -183,6 +193,7 @@ double prices_compute_s(const struct prices *prices, uint32_t accelerator,
         break;
     case OP_STREAM:
     case OP_LOOKUP: seconds = stream_s(device, items, count); break;
+    case OP_KERNEL: seconds = kernel_s(device, items[0]); break;
     case OP_KIND_COUNT: BUG("no op kind");
     }
     *provenance = PROVENANCE_ANALYTIC;

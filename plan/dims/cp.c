@@ -21,9 +21,10 @@ const struct dim dim_cp = {
                     {
                         {.axis = "heads", .beside = "keys"},
                         {.axis = "kv_heads", .beside = "keys"},
+                        {.axis = "scan_heads", .beside = "keys"},
                         {.axis = "seq"},
                     },
-                .cut_count = 3,
+                .cut_count = 4,
             },
             /* All keys and values first (Llama 3, 2024). */
             {.name = "allgather", .cuts = {{.axis = "seq"}}, .cut_count = 1},

@@ -58,8 +58,9 @@ static inline axis_set axes_of(const char *const *names)
 
 static inline axis_set tensor_axes(void)
 {
-    static const char *const names[] = {"heads",      "kv_heads", "ffn", "expert_ffn",
-                                        "shared_ffn", "vocab",    NULL};
+    static const char *const names[] = {
+        "heads",      "kv_heads",    "ffn",          "expert_ffn",      "shared_ffn", "vocab",
+        "scan_heads", "scan_groups", "vision_heads", "vision_kv_heads", "vision_ffn", NULL};
     return axes_of(names);
 }
 

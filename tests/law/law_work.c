@@ -123,7 +123,8 @@ static void compare_items(const struct comparison *comparison, const struct work
         const uint32_t padders = count_sharers(comparison->group, vocab_axis(), vocab_axis());
         const double expected = declared_redundancy(op, comparison->group, comparison->ranks) *
                                 (pads ? padded_vocab(padders) / padded_vocab(1) : 1.0);
-        const bool counts_flops = op->kind == OP_CONTRACT || op->kind == OP_ATTENTION;
+        const bool counts_flops =
+            op->kind == OP_CONTRACT || op->kind == OP_ATTENTION || op->kind == OP_KERNEL;
         const double part = counts_flops ? mine->flops : mine->bytes;
         const double unsharded = counts_flops ? all->flops : all->bytes;
         ck_assert_msg(same(part * comparison->ranks, unsharded * expected),
@@ -155,9 +156,10 @@ static void compare(const struct plan *plan)
  * the sum over ranks is the unsharded amount times a redundancy that can be named. */
 START_TEST(work_is_conserved)
 {
-    static const char *const names[] = {"toy-4l",       "toy-gqa-8l",    "toy-moe-4l",
-                                        "toy-mixed-6l", "qwen3-30b-a3b", "gpt2-large",
-                                        "mixtral-8x7b", "llama-3.1-8b"};
+    static const char *const names[] = {"toy-4l",        "toy-gqa-8l",    "toy-moe-4l",
+                                        "toy-mixed-6l",  "qwen3-30b-a3b", "gpt2-large",
+                                        "mixtral-8x7b",  "llama-3.1-8b",  "toy-latent-4l",
+                                        "toy-hybrid-8l", "toy-vision-4l", "toy-t5-4l"};
     struct random random;
     struct group group;
     struct plan plan;

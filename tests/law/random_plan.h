@@ -6,7 +6,9 @@
 #include "plan/plan.h"
 #include "tests/tap_main.h"
 
-static const char *const models[] = {"toy-4l", "toy-gqa-8l", "toy-moe-4l", "toy-mixed-6l"};
+static const char *const models[] = {"toy-4l",        "toy-gqa-8l",    "toy-moe-4l",
+                                     "toy-mixed-6l",  "toy-latent-4l", "toy-hybrid-8l",
+                                     "toy-vision-4l", "toy-t5-4l"};
 #define MODEL_COUNT (sizeof models / sizeof models[0])
 
 static struct arena arena;

@@ -37,7 +37,18 @@ static inline void expect_same(const char *name, const struct transformer *a,
     SAME(moe.shared_ffn);
     SAME(moe.first_dense);
     SAME(moe.every);
+    SAME(form);
+    SAME(bidirectional);
+    SAME(encoder_layers);
+    SAME(mla.kv_rank);
+    SAME(scan.heads);
 #undef SAME
+    const char *const letters[] = {a->mixers, b->mixers, a->mlps, b->mlps};
+    for (uint32_t i = 0; i < 4; i += 2) {
+        ck_assert_msg((letters[i] == NULL) == (letters[i + 1] == NULL) &&
+                          (letters[i] == NULL || strcmp(letters[i], letters[i + 1]) == 0),
+                      "%s: layers %s are not %s", name, letters[i], letters[i + 1]);
+    }
     ck_assert_msg(strcmp(a->activation, b->activation) == 0, "%s: activation %s is not %s", name,
                   a->activation, b->activation);
 }

@@ -151,7 +151,9 @@ START_TEST(windows_in_use)
                      "\"sliding_attention\","
                      " \"sliding_attention\"]"),
          77, 0},
-        {QWEN_WINDOW(", \"layer_types\": [\"full_attention\"]"), 0, 0},
+        {QWEN_WINDOW(", \"layer_types\": [\"full_attention\", \"full_attention\", "
+                     "\"full_attention\", \"full_attention\"]"),
+         0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ck_assert_msg(read_good(rows[i].text).window == rows[i].window, "%s", rows[i].text);
@@ -168,11 +170,13 @@ START_TEST(experts_by_family)
         struct transformer_moe moe;
     } rows[] = {
         {CONFIG("mixtral", ", \"num_local_experts\": 8, \"num_experts_per_tok\": 2" KV),
-         {8, 2, 512, 0, 0, 1}},
-        {CONFIG("qwen3_moe", MOE), {8, 2, 64, 0, 0, 1}},
-        {CONFIG("qwen3_moe", MOE ", \"decoder_sparse_step\": 2"), {8, 2, 64, 0, 0, 2}},
-        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [0, 1]"), {8, 2, 64, 0, 2, 1}},
-        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": []"), {8, 2, 64, 0, 0, 1}},
+         {8, 2, 512, 0, 0, 1, false, false}},
+        {CONFIG("qwen3_moe", MOE), {8, 2, 64, 0, 0, 1, false, false}},
+        {CONFIG("qwen3_moe", MOE ", \"decoder_sparse_step\": 2"),
+         {8, 2, 64, 0, 0, 2, false, false}},
+        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [0, 1]"),
+         {8, 2, 64, 0, 2, 1, false, false}},
+        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": []"), {8, 2, 64, 0, 0, 1, false, false}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct transformer_moe moe = read_good(rows[i].text).moe, *want = &rows[i].moe;
@@ -180,6 +184,42 @@ START_TEST(experts_by_family)
                           moe.ffn == want->ffn && moe.shared_ffn == want->shared_ffn &&
                           moe.first_dense == want->first_dense && moe.every == want->every,
                       "%s", rows[i].text);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* Letters per layer, in the shortest form. */
+START_TEST(layers_of_several_kinds)
+{
+    static const struct {
+        const char *text, *mixers, *mlps;
+    } rows[] = {
+        {QWEN_WINDOW(", \"max_window_layers\": 2"), "aaww", NULL},
+        {QWEN_WINDOW(", \"layer_types\": [\"full_attention\", \"sliding_attention\", "
+                     "\"full_attention\", \"sliding_attention\"]"),
+         "aw", NULL},
+        {CONFIG("gemma2", KV ", \"head_dim\": 64, \"sliding_window\": 77"), "wa", NULL},
+        {CONFIG("gemma3_text", KV ", \"head_dim\": 64, \"sliding_window\": 77, "
+                                  "\"sliding_window_pattern\": 3"),
+         "wwa", NULL},
+        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [1]"), NULL, "ede"},
+        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [3]"), NULL, "eeed"},
+        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [0, 1, 2]"), NULL, NULL},
+        {CONFIG("nemotron_h", ", \"hybrid_override_pattern\": \"M-*-\"" KV), "snan", "nd"},
+        {CONFIG("llama4_text", ", \"num_local_experts\": 4, \"num_experts_per_tok\": 1, "
+                               "\"head_dim\": 64, \"intermediate_size_mlp\": 700, "
+                               "\"attention_chunk_size\": 64, \"interleave_moe_layer_step\": 2" KV),
+         "ccca", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct transformer shape = read_good(rows[i].text);
+        ck_assert_msg((shape.mixers == NULL) == (rows[i].mixers == NULL) &&
+                          (shape.mixers == NULL || strcmp(shape.mixers, rows[i].mixers) == 0),
+                      "%s: %s", rows[i].text, shape.mixers);
+        ck_assert_msg((shape.mlps == NULL) == (rows[i].mlps == NULL) &&
+                          (shape.mlps == NULL || strcmp(shape.mlps, rows[i].mlps) == 0),
+                      "%s: %s", rows[i].text, shape.mlps);
         arena_release(&arena);
     }
 }
@@ -199,13 +239,20 @@ START_TEST(refuses_what_is_not_modelled)
         {CONFIG("llama", ", \"pruned_heads\": {\"1\": [0]}"), "pruned_heads", DIAG_M205},
         {CONFIG("llama", ", \"num_local_experts\": 8"), "num_local_experts", DIAG_M205},
         {CONFIG("gpt2", ", \"n_positions\": 8, \"attn_pdrop\": 0"), "attn_pdrop", DIAG_M205},
-        {QWEN_WINDOW(", \"max_window_layers\": 2"), "max_window_layers", DIAG_M205},
-        {QWEN_WINDOW(", \"layer_types\": [\"full_attention\", \"sliding_attention\"]"),
-         "layer_types", DIAG_M205},
+        {QWEN_WINDOW(", \"layer_types\": [\"full_attention\"]"), "layer_types", DIAG_M205},
         {QWEN_WINDOW(", \"layer_types\": [\"linear_attention\"]"), "layer_types", DIAG_M205},
-        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [3]"), "mlp_only_layers", DIAG_M205},
-        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [0], \"decoder_sparse_step\": 2"),
-         "mlp_only_layers", DIAG_M205},
+        {CONFIG("qwen3_moe", MOE ", \"mlp_only_layers\": [4]"), "mlp_only_layers", DIAG_M205},
+        {CONFIG("deepseek_v3", ", \"kv_lora_rank\": 8, \"index_topk\": 64"), "index_topk",
+         DIAG_M205},
+        {CONFIG("llama", ", \"architectures\": [\"GPT2LMHeadModel\"]"), "architectures", DIAG_M205},
+        {CONFIG("llama", ", \"vision_config\": {}"), "vision_config", DIAG_M205},
+        {CONFIG("roberta", ", \"architectures\": [\"XLMRobertaForSequenceClassification\"]"),
+         "architectures", DIAG_M205},
+        {CONFIG("nemotron_h", ", \"hybrid_override_pattern\": \"M-*\""), "hybrid_override_pattern",
+         DIAG_M205},
+        {CONFIG("nemotron_h",
+                ", \"hybrid_override_pattern\": \"ME*-\", \"moe_latent_size\": 64" KV),
+         "moe_latent_size", DIAG_M205},
         {"{\"model_type\": \"llama\", \"hidden_size\": 250, \"intermediate_size\": 512, "
          "\"num_hidden_layers\": 4,"
          " \"num_attention_heads\": 8, \"vocab_size\": 100}",
@@ -268,5 +315,5 @@ START_TEST(other_keys_are_no_faults)
 END_TEST
 
 TAP_MAIN("hf_config", families_have_their_biases_and_norms, heads_default_as_in_the_library,
-         gpt2_defaults_and_other_names, windows_in_use, experts_by_family,
+         gpt2_defaults_and_other_names, windows_in_use, experts_by_family, layers_of_several_kinds,
          refuses_what_is_not_modelled, warns_of_what_it_counts_otherwise, other_keys_are_no_faults)

