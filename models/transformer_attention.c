@@ -39,17 +39,17 @@ static uint32_t push_query(struct transformer_graph *graph, const char *name, ui
 static uint32_t push_key_value(struct transformer_graph *graph, const char *name, uint32_t input,
                                bool joined)
 {
-    const uint32_t output = transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = name,
-                   .domain = "batch seq hidden kv_heads head_dim",
-                   .weight = "hidden kv_heads head_dim",
-                   .bias = graph->shape->qkv_bias ? "kv_heads head_dim" : NULL,
-                   .output = "batch seq kv_heads head_dim",
-                   .input = input,
-                   .copies = 2,
-                   .joined = joined,
-               });
+    return transformer_push_linear(graph,
+                                   &(struct transformer_linear){
+                                       .name = name,
+                                       .domain = "batch seq hidden kv_heads head_dim",
+                                       .weight = "hidden kv_heads head_dim",
+                                       .bias = graph->shape->qkv_bias ? "kv_heads head_dim" : NULL,
+                                       .output = "batch seq kv_heads head_dim",
+                                       .input = input,
+                                       .copies = 2,
+                                       .joined = joined,
+                                   });
 }
 
 /* An elementwise op on the K half of kv, in one kernel with its twin on q. */

@@ -209,8 +209,8 @@ static void fill_stream(const struct work_builder *builder, const struct op *op,
     fill_traffic(builder, op, op->mirrored, cut, out);
 }
 
-/* FLOPs per element that it writes here, and traffic: of what it fetches from other ranks it reads no
- * more than its own share's size (a state, in the end). */
+/* FLOPs per element that it writes here, and traffic: of what it fetches from other ranks it
+ * reads no more than its own share's size (a state, in the end). */
 static void fill_kernel(const struct work_builder *builder, const struct op *op,
                         const struct shard_cut *cut, struct work_compute *out)
 {
