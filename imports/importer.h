@@ -17,11 +17,17 @@ struct import_request {
     const char *path;   /* "-": standard input, where the kind allows it */
     const char *device; /* kind of the devices that the file does not name */
     const char *fabric; /* link kind that joins several nodes */
+    const char *model;   /* what a configuration trains, where it does not describe it itself */
+    const char *cluster; /* what a configuration runs on */
+    const char *set;     /* "NAME=VALUE,...": variables and settings of a configuration */
 };
 
 struct importer {
     const char *name;    /* "nccl-xml" */
     const char *summary; /* what is read and what it becomes, one line */
+    /* Ends of names of files that are configurations of this kind, where nobody says which;
+     * NULL: no configuration. */
+    const char *const *endings;
     /* Writes one JSON object, or reports (codes X65x and those of the object's noun) and writes
      * nothing. Same input, same bytes. */
     bool (*read)(const struct import_request *request, struct arena *arena,

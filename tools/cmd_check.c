@@ -1,4 +1,5 @@
 /* `shardplan check`: is a configuration legal? */
+#include "tools/config_file.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
 #include "tools/saved_plan.h"
@@ -52,6 +53,24 @@ static void dump_json(struct command *command, const struct problem *problem,
     text_push(&command->out, "\n");
 }
 
+/* The runtime's own parser refuses the file: the rules that it breaks, without a plan. */
+static int dump_refused(struct command *command)
+{
+    struct json_writer out;
+    if (!command->json) {
+        text_push(&command->out, "Not legal: %u rule%s broken.\n", command->diag->count,
+                  command->diag->count == 1 ? " is" : "s are");
+        return 1;
+    }
+    json_writer_init(&out, &command->out, false);
+    json_push_object(&out);
+    json_push_key_bool(&out, "legal", false);
+    push_faults(command->diag, "errors", &out);
+    json_pop_object(&out);
+    text_push(&command->out, "\n");
+    return 1;
+}
+
 static void dump_people(struct command *command, const struct question *question,
                         const struct diag *broken, const struct diag *uncosted)
 {
@@ -74,8 +93,15 @@ static int run(struct command *command)
     struct question question;
     struct plan *plan;
     struct diag uncosted;
-    if (!read_plan(command, &question, &plan)) {
-        return command_fail(command);
+    bool refused = false;
+    const bool good = config_file_given(command)
+                          ? config_file_read(command, &question, &plan, &refused)
+                          : read_plan(command, &question, &plan);
+    if (!good) {
+        return refused ? dump_refused(command) : command_fail(command);
+    }
+    if (config_file_given(command) && !command->json) {
+        config_file_dump(command, &question, plan);
     }
     diag_init(&uncosted, command->arena);
     const bool legal = plan_check(&question.problem, plan, command->diag);
@@ -100,6 +126,7 @@ static const struct flag file_flags[] = {
 
 static const struct flag_group groups[] = {
     {.title = "A saved plan", .flags = file_flags},
+    {.title = "A configuration of a runtime", .flags = config_file_flags},
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "How the work is split", .build = plan_flags_build_given},
     {.title = NULL},
@@ -107,8 +134,8 @@ static const struct flag_group groups[] = {
 
 const struct command_kind command_check = {
     .name = "check",
-    .usage =
-        "shardplan check (PLAN | --model M --cluster C --global-batch-size N --seq-length N [...])",
+    .usage = "shardplan check (PLAN | --config FILE --cluster C | --model M --cluster C "
+             "--global-batch-size N --seq-length N [...])",
     .summary = "is a configuration legal, and if not, which rules does it break",
     .lesson =
         "Says whether a model, a cluster and a runtime accept a configuration: divisibility, "
@@ -117,7 +144,8 @@ const struct command_kind command_check = {
         "searched.\n"
         "Exit status 1 when a rule is broken; each is named with what would be right.\n\n"
         "  shardplan check --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 \\\n"
-        "      --seq-length 8192 --tp 16 --pp 4 --runtime megatron\n",
+        "      --seq-length 8192 --tp 16 --pp 4 --runtime megatron\n"
+        "  shardplan check --config train.sh --cluster dgx-h100:8\n",
     .groups = groups,
     .positional_min = 0,
     .positional_max = 1,

@@ -1,4 +1,5 @@
 /* `shardplan estimate`: time and memory of one configuration. */
+#include "tools/config_file.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
 #include "tools/saved_plan.h"
@@ -8,6 +9,10 @@ extern const struct command_kind command_estimate;
 
 static bool read_plan(struct command *command, struct question *question, struct plan **out)
 {
+    bool refused = false;
+    if (config_file_given(command)) {
+        return config_file_read(command, question, out, &refused);
+    }
     if (command->positional_count > 0) {
         return saved_plan_read(command, command->positional[0], question, out);
     }
@@ -77,6 +82,7 @@ static int run(struct command *command)
 }
 
 static const struct flag_group groups[] = {
+    {.title = "A configuration of a runtime", .flags = config_file_flags},
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "How the work is split", .build = plan_flags_build_given},
     {.title = "A whole run", .flags = report_run_flags},
@@ -85,8 +91,8 @@ static const struct flag_group groups[] = {
 
 const struct command_kind command_estimate = {
     .name = "estimate",
-    .usage = "shardplan estimate (PLAN | --model M --cluster C --global-batch-size N --seq-length "
-             "N [...])",
+    .usage = "shardplan estimate (PLAN | --config FILE --cluster C | --model M --cluster C "
+             "--global-batch-size N --seq-length N [...])",
     .summary = "how long a step of one given configuration takes, how much memory it needs",
     .lesson =
         "Answers for one configuration, given by flags or as a saved plan: seconds per step, where "
@@ -96,7 +102,8 @@ const struct command_kind command_estimate = {
         "  shardplan estimate --model llama-3.1-70b --cluster dgx-h100:8 --global-batch-size 256 "
         "\\\n"
         "      --seq-length 8192 --tp 8 --pp 4 --zero 1\n"
-        "  shardplan estimate plan.json\n",
+        "  shardplan estimate plan.json\n"
+        "  shardplan estimate --config train.sh --cluster dgx-h100:8\n",
     .groups = groups,
     .positional_min = 0,
     .positional_max = 1,

@@ -1,6 +1,6 @@
 /* `shardplan import`: a foreign file as native JSON. */
 #include "imports/importer.h"
-#include "tools/command.h"
+#include "tools/config_file.h"
 
 extern const struct command_kind command_import;
 
@@ -19,8 +19,8 @@ static const struct importer *find_importer(struct command *command)
 
 static bool read_request(struct command *command, struct import_request *out)
 {
-    out->path = command->positional[1];
-    return (!command_has(command, "--device") || command_text(command, "--device", &out->device)) &&
+    return config_file_request(command, command->positional[1], out) &&
+           (!command_has(command, "--device") || command_text(command, "--device", &out->device)) &&
            (!command_has(command, "--fabric") || command_text(command, "--fabric", &out->fabric));
 }
 
@@ -59,6 +59,21 @@ static const struct flag flags[] = {
      .value = "LINK",
      .help = "network of a topology that does not say how fast its cards are, such as ib-ndr",
      .absent = "as the file says"},
+    {.name = "--cluster",
+     .kind = FLAG_TEXT,
+     .value = "C",
+     .help = "what a configuration of a runtime runs on",
+     .absent = "a configuration asks for it"},
+    {.name = "--model",
+     .kind = FLAG_TEXT,
+     .value = "M",
+     .help = "what a configuration of a runtime trains, where it does not say so itself",
+     .absent = "as the file says"},
+    {.name = "--set",
+     .kind = FLAG_TEXT,
+     .value = "NAME=VALUE,...",
+     .help = "variables that a configuration leaves open ($NAME, ${NAME}), settings that it lacks",
+     .absent = "as the file says"},
     {.name = "-o",
      .kind = FLAG_TEXT,
      .value = "FILE",
@@ -74,13 +89,15 @@ static const struct flag_group groups[] = {
 
 const struct command_kind command_import = {
     .name = "import",
-    .usage = "shardplan import KIND FILE [--device KIND] [--fabric LINK] [-o FILE]",
+    .usage = "shardplan import KIND FILE [--device KIND] [--fabric LINK] [--cluster C] "
+             "[--model M] [--set NAME=VALUE,...] [-o FILE]",
     .summary = "a file of another program as native JSON",
     .lesson = "Reads a file that another program wrote and prints what was understood of it as "
               "native JSON,\n"
               "which --model, --cluster and the other commands read. What had to be assumed is a\n"
               "warning; what cannot be known is asked for.\n\n"
-              "  shardplan import hf-config config.json\n",
+              "  shardplan import hf-config config.json\n"
+              "  shardplan import megatron-args train.sh --cluster dgx-h100:8 -o plan.json\n",
     .groups = groups,
     .positional_min = 2,
     .positional_max = 2,

@@ -235,13 +235,20 @@ bool problem_flags_read(struct command *command, struct question *out)
     return join(command, out);
 }
 
+/* Beside a configuration of a runtime stand what it does not say: the cluster, the model. */
+static bool is_told(const struct command *command, const char *flag)
+{
+    return !command_has(command, "--config") ||
+           (strcmp(flag, "--model") != 0 && strcmp(flag, "--cluster") != 0);
+}
+
 bool problem_flags_adopt(struct command *command, const struct problem *problem,
                          struct question *out)
 {
     bool good = true;
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; problem_list[i].name != NULL; i++) {
-        if (command_has(command, problem_list[i].name)) {
+        if (command_has(command, problem_list[i].name) && is_told(command, problem_list[i].name)) {
             good = diag_push(command->diag, DIAG_C709, nowhere,
                              "edit the plan file, or leave it out and give all flags",
                              "%s is given beside a saved plan, which states it already",
