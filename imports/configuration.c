@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_text.h"
+
 #define NAMED_MAX 12
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 static const struct diag_place nowhere = {0};
 
@@ -14,7 +17,7 @@ static void usual_setup(struct setup *out)
     *out = (struct setup){.dtype = DTYPE_BF16,
                           .optimizer = optimizer_find("adam"),
                           .attention = ATTENTION_FLASH,
-                          .task = "pretrain"};
+                          .task = {.kind = TASK_PRETRAIN, .text = "pretrain"}};
 }
 
 bool configuration_init(struct configuration *configuration, const struct import_request *request,
@@ -40,6 +43,37 @@ bool configuration_init(struct configuration *configuration, const struct import
     }
     return cluster_read(request->cluster, arena, &configuration->cluster, diag) &&
            runtime_read(runtime, nowhere, arena, &configuration->runtime, diag);
+}
+
+static bool check_bytes(const char *name, const struct text *text, struct diag *diag)
+{
+    uint32_t line = 1;
+    for (size_t i = 0; i < text->length;) {
+        const uint32_t bytes = text_count_character(text->bytes + i, text->length - i);
+        if (bytes == 0 || text->bytes[i] == '\0') {
+            return diag_push(diag, DIAG_B130, (struct diag_place){.file = name, .line = line}, NULL,
+                             "byte 0x%02x is no text in UTF-8", (unsigned char)text->bytes[i]);
+        }
+        line += text->bytes[i] == '\n';
+        i += bytes;
+    }
+    return true;
+}
+
+bool configuration_read_text(struct configuration *configuration, struct text *out)
+{
+    const char *path = configuration->request->path;
+    const char *name = file_text_name(path, configuration->arena);
+    const size_t mark = sizeof BYTE_ORDER_MARK - 1;
+    if (!file_text_read(path, name, json_limits.max_bytes, configuration->arena, out,
+                        configuration->diag)) {
+        return false;
+    }
+    if (out->length >= mark && memcmp(out->bytes, BYTE_ORDER_MARK, mark) == 0) {
+        out->length -= mark;
+        memmove(out->bytes, out->bytes + mark, out->length + 1);
+    }
+    return check_bytes(name, out, configuration->diag);
 }
 
 void configuration_check_keys(struct configuration *configuration, const char *keys)
@@ -208,7 +242,7 @@ static void tell(struct configuration *configuration, const char *const *harmles
         text_push(&text, " and %u more", count - NAMED_MAX);
     }
     if (count > 0) {
-        diag_push_warning(configuration->diag, DIAG_X665,
+        diag_push_warning(configuration->diag, DIAG_X664,
                           (struct diag_place){.file = configuration->settings.file}, NULL, "%s: %s",
                           what, text.bytes);
     }

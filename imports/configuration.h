@@ -4,6 +4,7 @@
 #define SHARDPLAN_IMPORTS_CONFIGURATION_H
 
 #include "base/setting.h"
+#include "base/text.h"
 #include "imports/importer.h"
 #include "imports/keys.h"
 #include "plan/plan.h"
@@ -32,6 +33,8 @@ struct configuration {
 /* Ready to take settings: runtime and cluster are read, the setup has its usual values. */
 bool configuration_init(struct configuration *configuration, const struct import_request *request,
                         const char *runtime, struct arena *arena, struct diag *diag);
+/* The file as text in UTF-8, without a byte order mark. */
+bool configuration_read_text(struct configuration *configuration, struct text *out);
 /* Variables ($NAME, ${NAME}, ${NAME:VALUE}) within values are replaced by what the request sets, or
  * by the value that stands beside them; what the request sets besides becomes a setting. */
 void configuration_fill(struct configuration *configuration);

@@ -2,7 +2,6 @@
  * configuration, the overrides of a Primus file. */
 #include <string.h>
 
-#include "base/text_file.h"
 #include "imports/megatron_args.h"
 
 extern const struct importer importer_megatron_args;
@@ -203,7 +202,7 @@ static bool read_settings(struct configuration *configuration)
     const char *path = configuration->request->path;
     struct text text;
     if (!keys_read("megatron", configuration->arena, &configuration->keys, configuration->diag) ||
-        !text_file_read(path, configuration->arena, &text, configuration->diag)) {
+        !configuration_read_text(configuration, &text)) {
         return false;
     }
     if (is_yaml(path, text.bytes)) {

@@ -355,8 +355,14 @@ static bool read_named(struct configuration *configuration)
                                         "attention-dropout",
                                         "hidden-dropout",
                                         "padded-vocab-size",
-                                        "multi-latent-attention", "q-lora-rank", "kv-lora-rank", "qk-head-dim", "qk-pos-emb",
-        "v-head-dim", "mtp-", "window-size",
+                                        "multi-latent-attention",
+                                        "q-lora-rank",
+                                        "kv-lora-rank",
+                                        "qk-head-dim",
+                                        "qk-pos-emb",
+                                        "v-head-dim",
+                                        "mtp-",
+                                        "window-size",
                                         NULL};
     if (!model_read(configuration->request->model, configuration->arena, &configuration->model,
                     configuration->diag)) {

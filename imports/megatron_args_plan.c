@@ -285,7 +285,7 @@ static void take_recompute(struct configuration *configuration)
 static void warn_overlap(struct configuration *configuration, const char *flag, bool wanted)
 {
     if (wanted && !configuration_take_switch(configuration, flag, false)) {
-        diag_push_warning(configuration->diag, DIAG_X665,
+        diag_push_warning(configuration->diag, DIAG_X664,
                           (struct diag_place){.file = configuration->settings.file}, NULL,
                           "--%s is not given; times are told as if it were", flag);
     }

@@ -34,7 +34,7 @@ for file in "${machinery[@]}"; do
 done
 
 # A header of a third party appears in one .c file only.
-for party in cjson/ libxml/ glpk.h mpi.h zlib.h; do
+for party in cjson/ libxml/ glpk.h mpi.h yaml.h zlib.h; do
     users=$(grep -lE "#[ \t]*include[ \t]*<$party" "${sources[@]}" /dev/null)
     case $(wc -w <<< "$users") in
         0) ;;

@@ -1,0 +1,2 @@
+check --config @ --cluster dgx-h100:1
+exit 1

@@ -1,0 +1,1 @@
+--hidden-size 512 --num-attention-heads 8 --num-layers 8 --max-position-embeddings 2048 --seq-length 2048 --micro-batch-size 1  --bf16
