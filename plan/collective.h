@@ -27,6 +27,8 @@ enum collective_kind {
 
 const char *collective_kind_name(enum collective_kind kind); /* "all-reduce", ... */
 
+#define COLLECTIVE_AXIS_MAX 4
+
 /* What a member may look at: ranks in group order, i = outer * inner + j. */
 struct collective_group {
     uint32_t ranks;
@@ -34,6 +36,11 @@ struct collective_group {
     uint32_t inner;
     bool reduces;      /* all ranks hang under one switch that reduces and multicasts */
     uint32_t pipeline; /* pieces that a pipelined program cuts the buffer into, >= 1 */
+    /* Ranks on a grid whose sizes multiply to ranks, the first axis fastest; each axis at least 2.
+     * 0: on none. An axis that closes has a link from its end to its begin. */
+    uint32_t axis_count;
+    uint32_t axes[COLLECTIVE_AXIS_MAX];
+    bool closes[COLLECTIVE_AXIS_MAX];
 };
 
 #define COLLECTIVE_SWITCH UINT32_MAX

@@ -54,6 +54,93 @@ static uint32_t choose_level(const struct cluster *cluster, uint32_t ranks,
     return 1;
 }
 
+/* Places of a group on the grid of one level. */
+struct grid {
+    const struct level *level;
+    uint32_t inner; /* devices per place */
+    uint32_t origin[LEVEL_AXIS_MAX], sizes[LEVEL_AXIS_MAX], strides[LEVEL_AXIS_MAX];
+};
+
+static void find_place(const struct grid *grid, uint32_t device, uint32_t out[LEVEL_AXIS_MAX])
+{
+    uint32_t index = device / grid->inner % grid->level->degree;
+    for (uint32_t axis = 0; axis < grid->level->axis_count; axis++) {
+        out[axis] = index % grid->level->shape[axis];
+        index /= grid->level->shape[axis];
+    }
+}
+
+/* How many ranks lie along each axis and how far apart, if they do: as the ranks count, so do the
+ * axes. `stride` ranks on, the coordinate is one size further. */
+static void measure(const struct rank_group *group, uint32_t base, struct grid *grid)
+{
+    uint32_t stride = 1;
+    find_place(grid, rank_group_find_device(group, base, 0), grid->origin);
+    for (uint32_t axis = 0; axis < grid->level->axis_count; axis++) {
+        uint32_t place[LEVEL_AXIS_MAX];
+        uint32_t size = 1;
+        grid->strides[axis] = 0;
+        while (stride * size < group->ranks) {
+            find_place(grid, rank_group_find_device(group, base, stride * size), place);
+            if (place[axis] <= grid->origin[axis] ||
+                (size > 1 && place[axis] - grid->origin[axis] != size * grid->strides[axis])) {
+                break;
+            }
+            grid->strides[axis] =
+                size == 1 ? place[axis] - grid->origin[axis] : grid->strides[axis];
+            size++;
+        }
+        grid->sizes[axis] = size;
+        stride *= size;
+    }
+}
+
+/* Every rank stands where its digits say, each in a domain of its own. */
+static bool is_box(const struct rank_group *group, uint32_t base, const struct grid *grid)
+{
+    const uint32_t offset = rank_group_find_device(group, base, 0) % grid->inner;
+    for (uint32_t rank = 0; rank < group->ranks; rank++) {
+        const uint32_t device = rank_group_find_device(group, base, rank);
+        uint32_t place[LEVEL_AXIS_MAX];
+        uint32_t rest = rank;
+        find_place(grid, device, place);
+        for (uint32_t axis = 0; axis < grid->level->axis_count; axis++) {
+            if (place[axis] !=
+                grid->origin[axis] + rest % grid->sizes[axis] * grid->strides[axis]) {
+                return false;
+            }
+            rest /= grid->sizes[axis];
+        }
+        if (rest > 0 || device % grid->inner != offset) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_axes(const struct cluster *cluster, const struct rank_group *group, uint32_t base,
+                      uint32_t index, struct collective_group *out)
+{
+    struct grid grid = {.level = &cluster->levels[index],
+                        .inner =
+                            index == 0 ? 1 : (uint32_t)cluster_count_domain(cluster, index - 1)};
+    if (grid.level->axis_count == 0) {
+        return;
+    }
+    measure(group, base, &grid);
+    if (!is_box(group, base, &grid)) {
+        return;
+    }
+    for (uint32_t axis = 0; axis < grid.level->axis_count; axis++) {
+        if (grid.sizes[axis] > 1) {
+            out->axes[out->axis_count] = grid.sizes[axis];
+            out->closes[out->axis_count++] =
+                cluster_wraps(grid.level, axis) &&
+                grid.sizes[axis] * grid.strides[axis] == grid.level->shape[axis];
+        }
+    }
+}
+
 static void find_in_levels(const struct cluster *cluster, const struct rank_group *group,
                            uint32_t base, struct collective_group *out)
 {
@@ -61,6 +148,7 @@ static void find_in_levels(const struct cluster *cluster, const struct rank_grou
     const uint32_t highest = find_blocks(cluster, group, base, blocks);
     out->inner = choose_level(cluster, group->ranks, blocks);
     out->reduces = group->ranks > 1 && cluster->levels[highest].reduces;
+    find_axes(cluster, group, base, highest, out);
 }
 
 /* --- graph ------------------------------------------------------------------------------------ */
@@ -141,8 +229,7 @@ void collective_group_find(const struct cluster *cluster, const struct rank_grou
 {
     assert(rank_group_check(group));
     assert(rank_group_find_device(group, base, group->ranks - 1) < cluster->device_count);
-    out->ranks = group->ranks;
-    out->pipeline = 1;
+    *out = (struct collective_group){.ranks = group->ranks, .pipeline = 1};
     if (cluster->level_count > 0) {
         find_in_levels(cluster, group, base, out);
     } else {

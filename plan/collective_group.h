@@ -6,7 +6,7 @@
 #include "plan/rank_group.h"
 #include "topologies/cluster.h"
 
-/* Fills ranks, inner, reduces; pipeline 1. The group's devices lie in the cluster (asserted).
+/* Fills ranks, inner, reduces, axes; pipeline 1. The group's devices lie in the cluster (asserted).
  * One pass over the ranks.
  *
  * inner, levels: the largest divisor g of ranks such that ranks 0..g-1, g..2g-1, ... each share
@@ -14,6 +14,9 @@
  * ranks (racks of nodes); 1 if there is none.
  * inner, graph: the same with stretches of consecutive ranks whose ways to each other are as
  * wide as the widest.
+ * axes, levels: the ranks stand on the places of a mesh or torus of one level, rank by rank along
+ * its axes at equal distances, in a box; axes of one place are left out. An axis closes if that of
+ * the level does and the ranks go all around it.
  * reduces, levels: the lowest level whose domain holds all ranks reduces; graph: one reducing
  * switch has a link to every rank. */
 void collective_group_find(const struct cluster *cluster, const struct rank_group *group,

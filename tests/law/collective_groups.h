@@ -33,8 +33,10 @@ static inline void hold_on_group(law *holds, const struct collective_group *grou
             if (is_worth(member, member->kinds[k], group) &&
                 collective_accepts(member, member->kinds[k], group)) {
                 holds(member, member->kinds[k], group,
-                      text_build(&arena, "%s %s, %u ranks, inner %u, pipeline %u, %s", member->name,
-                                 collective_kind_name(member->kinds[k]), group->ranks, group->inner,
+                      text_build(&arena, "%s %s, %u ranks on %u axes, inner %u, pipeline %u, %s",
+                                 member->name,
+                                 collective_kind_name(member->kinds[k]), group->ranks,
+                                 group->axis_count, group->inner,
                                  group->pipeline, group->reduces ? "switch" : "no switch"),
                       &arena);
             }
@@ -57,8 +59,28 @@ static inline void hold_on_ranks(law *holds, uint32_t ranks, const uint32_t pipe
     }
 }
 
+/* Tori, meshes and what closes along one axis only. */
+static inline void hold_on_grids(law *holds)
+{
+    static const uint32_t shapes[][COLLECTIVE_AXIS_MAX] = {
+        {5},    {2, 2}, {4, 4},    {3, 5},    {4, 2},       {2, 7},
+        {5, 5}, {3, 3}, {2, 2, 2}, {4, 3, 2}, {2, 3, 2, 2},
+    };
+    for (uint32_t i = 0; i < 3 * sizeof shapes / sizeof shapes[0]; i++) {
+        struct collective_group group = {.ranks = 1, .inner = 1, .pipeline = 1};
+        for (uint32_t axis = 0; axis < COLLECTIVE_AXIS_MAX && shapes[i / 3][axis] > 0; axis++) {
+            group.axes[axis] = shapes[i / 3][axis];
+            group.closes[axis] = i % 3 == 0 || (i % 3 == 1 && axis == 0);
+            group.ranks *= group.axes[axis];
+            group.axis_count++;
+        }
+        hold_on_group(holds, &group);
+    }
+}
+
 static inline void hold_on_small(law *holds)
 {
+    hold_on_grids(holds);
     for (uint32_t ranks = 2; ranks <= SMALL_MAX; ranks++) {
         hold_on_ranks(holds, ranks, (const uint32_t[]){1, 2, 4});
     }

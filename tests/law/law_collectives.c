@@ -120,8 +120,13 @@ static uint32_t count_accepted(const struct collective *member, enum collective_
     for (uint32_t ranks = 2; ranks <= SMALL_MAX; ranks++) {
         bool accepted = false;
         for (uint32_t inner = 1; inner <= ranks; inner++) {
-            const struct collective_group group = {
-                .ranks = ranks, .inner = inner, .reduces = true, .pipeline = 1};
+            const struct collective_group group = {.ranks = ranks,
+                                                   .inner = inner,
+                                                   .reduces = true,
+                                                   .pipeline = 1,
+                                                   .axis_count = 1,
+                                                   .axes = {ranks},
+                                                   .closes = {true}};
             accepted |= ranks % inner == 0 && collective_accepts(member, kind, &group);
         }
         count += accepted;
