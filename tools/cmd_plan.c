@@ -1,8 +1,10 @@
 /* `shardplan plan`: the best plan, with a certificate. */
+#include "tools/advise.h"
 #include "tools/decompose.h"
 #include "tools/explain.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
+#include "tools/saved_plan.h"
 #include "tools/shortage.h"
 
 #define TOP_MAX 1000u
@@ -16,6 +18,8 @@ struct answer {
     struct verdict *verdicts;    /* per plan of the result */
     struct decomposition *parts; /* per plan of the result; keys[0] NULL: the judges agree */
     double search_s;
+    bool advised; /* --from was given */
+    struct advice advice;
 };
 
 static bool read_options(struct command *command, struct planner_options *out)
@@ -109,6 +113,9 @@ static void push_answer(struct command *command, const struct question *question
     }
     report_push_certificate(&answer->result.certificate, out);
     push_alternatives(command, question, answer, out);
+    if (answer->advised) {
+        advise_push(command, question, &answer->advice, out);
+    }
     if (answer->result.count > 0 && command_has(command, "--explain")) {
         explain_push(command, question, &answer->options, &answer->result.plans[0], out);
     }
@@ -185,6 +192,9 @@ static void dump_people(struct command *command, const struct question *question
         }
     }
     dump_alternatives(command, question, answer);
+    if (answer->advised) {
+        advise_dump(command, question, &answer->advice, result->plans[0].estimate.step_s);
+    }
     if (command_has(command, "--explain")) {
         explain_dump(command, question, &answer->options, &result->plans[0]);
     }
@@ -195,11 +205,23 @@ static void dump_people(struct command *command, const struct question *question
     dump_next(command);
 }
 
+/* From flags, or from the plan that --from names. */
+static bool read_question(struct command *command, struct question *question, struct plan **from)
+{
+    const char *path;
+    *from = NULL;
+    if (!command_has(command, "--from")) {
+        return problem_flags_read(command, question);
+    }
+    return command_text(command, "--from", &path) && saved_plan_read(command, path, question, from);
+}
+
 static int run(struct command *command)
 {
     struct question question;
+    struct plan *from;
     struct answer answer = {.verdicts = NULL};
-    if (!problem_flags_read(command, &question) || !read_options(command, &answer.options) ||
+    if (!read_question(command, &question, &from) || !read_options(command, &answer.options) ||
         !report_check_run(command)) {
         return command_fail(command);
     }
@@ -209,6 +231,10 @@ static int run(struct command *command)
         return command_fail(command);
     }
     answer.search_s = command_now_s() - start_s;
+    answer.advised = from != NULL;
+    if (from != NULL && !advise_find(command, &question, from, &answer.options, &answer.advice)) {
+        return command_fail(command);
+    }
     if (!judge_all(command, &question, &answer) ||
         (answer.result.count > 0 && !save(command, &question, answer.result.plans[0].plan))) {
         return command_fail(command);
@@ -233,6 +259,11 @@ static const struct flag answer_flags[] = {
      .kind = FLAG_TEXT,
      .value = "FILE",
      .help = "save the best plan with all that it was made for"},
+    {.name = "--from",
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "start from this saved plan, instead of all flags above: which single change of it "
+             "gains most, and what next"},
     {.name = "--explain",
      .kind = FLAG_SWITCH,
      .help = "search again with each choice of the best plan forced to its neighbours, and print "
@@ -259,7 +290,8 @@ static const struct flag_group groups[] = {
 
 const struct command_kind command_plan = {
     .name = "plan",
-    .usage = "shardplan plan --model M --cluster C --global-batch-size N --seq-length N [...]",
+    .usage = "shardplan plan (--model M --cluster C --global-batch-size N --seq-length N | --from "
+             "FILE) [...]",
     .summary = "the fastest way to split a training step over a cluster, with a proof",
     .lesson =
         "Finds the configuration with the shortest step that fits in memory: degrees of all kinds "
