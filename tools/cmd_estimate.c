@@ -1,4 +1,5 @@
 /* `shardplan estimate`: time and memory of one configuration. */
+#include "tools/compare.h"
 #include "tools/config_file.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
@@ -21,17 +22,31 @@ static bool read_plan(struct command *command, struct question *question, struct
            plan_flags_read(command, &question->problem, *out);
 }
 
-static void dump_json(struct command *command, const struct question *question,
-                      const struct verdict *verdict, double wall_s)
+/* What is printed. */
+struct answer {
+    struct question question;
+    struct plan *plan;
+    struct verdict verdict;
+    bool compares;
+    struct compared first;
+    double wall_s;
+};
+
+static void dump_json(struct command *command, const struct answer *answer)
 {
+    const struct question *question = &answer->question;
+    const struct verdict *verdict = &answer->verdict;
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
     json_push_object(&out);
     report_push_head(command, &question->problem, &out);
     report_push_verdict(command, question, verdict, &out);
     report_push_run(command, question, verdict->estimate.step_s, &out);
+    if (answer->compares) {
+        compare_push(command, &answer->first, verdict, &out);
+    }
     if (command->timing) {
-        json_push_key_double(&out, "wall_s", wall_s);
+        json_push_key_double(&out, "wall_s", answer->wall_s);
     }
     json_pop_object(&out);
     text_push(&command->out, "\n");
@@ -48,43 +63,62 @@ static void dump_next(struct command *command, const struct verdict *verdict)
                              "searches for what fits.\n");
 }
 
-static void dump_people(struct command *command, const struct question *question,
-                        const struct verdict *verdict)
+static void dump_people(struct command *command, const struct answer *answer)
 {
-    report_dump_question(command, question);
-    report_dump_verdict(command, question, verdict);
-    report_dump_run(command, question, verdict->estimate.step_s);
-    report_dump_provenance(command, verdict);
-    dump_next(command, verdict);
+    report_dump_question(command, &answer->question);
+    report_dump_verdict(command, &answer->question, &answer->verdict);
+    report_dump_run(command, &answer->question, answer->verdict.estimate.step_s);
+    report_dump_provenance(command, &answer->verdict);
+    if (answer->compares) {
+        compare_dump(command, &answer->first, &answer->question, &answer->verdict);
+    } else {
+        dump_next(command, &answer->verdict);
+    }
+}
+
+static bool judge(struct command *command, struct answer *out)
+{
+    out->compares = command_has(command, COMPARE_FLAG);
+    if ((out->compares && !compare_read(command, &out->first)) ||
+        !read_plan(command, &out->question, &out->plan) || !report_check_run(command) ||
+        !plan_check(&out->question.problem, out->plan, command->diag) ||
+        !plan_check_costed(&out->question.problem, out->plan, command->diag)) {
+        return false;
+    }
+    const double start_s = command_now_s();
+    report_judge(command, &out->question, out->plan, &out->verdict);
+    const bool good = simulated_judge(command, &out->question, &out->verdict);
+    out->wall_s = command_now_s() - start_s;
+    return good;
 }
 
 static int run(struct command *command)
 {
-    struct question question;
-    struct plan *plan;
-    struct verdict verdict;
-    if (!read_plan(command, &question, &plan) || !report_check_run(command) ||
-        !plan_check(&question.problem, plan, command->diag) ||
-        !plan_check_costed(&question.problem, plan, command->diag)) {
-        return command_fail(command);
-    }
-    const double start_s = command_now_s();
-    report_judge(command, &question, plan, &verdict);
-    if (!simulated_judge(command, &question, &verdict)) {
+    struct answer *answer = ARENA_PUSH(command->arena, struct answer, 1);
+    if (!judge(command, answer)) {
         return command_fail(command);
     }
     if (command->json) {
-        dump_json(command, &question, &verdict, command_now_s() - start_s);
+        dump_json(command, answer);
     } else {
-        dump_people(command, &question, &verdict);
+        dump_people(command, answer);
     }
     return 0;
 }
+
+static const struct flag answer_flags[] = {
+    {.name = COMPARE_FLAG,
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "another saved plan, to compare with line by line"},
+    {.name = NULL},
+};
 
 static const struct flag_group groups[] = {
     {.title = "A configuration of a runtime", .flags = config_file_flags},
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "How the work is split", .build = plan_flags_build_given},
+    {.title = "The answer", .flags = answer_flags},
     {.title = "A whole run", .flags = report_run_flags},
     {.title = NULL},
 };
@@ -103,6 +137,7 @@ const struct command_kind command_estimate = {
         "\\\n"
         "      --seq-length 8192 --tp 8 --pp 4 --zero 1\n"
         "  shardplan estimate plan.json\n"
+        "  shardplan estimate --compare first.json second.json\n"
         "  shardplan estimate --config train.sh --cluster dgx-h100:8\n",
     .groups = groups,
     .positional_min = 0,

@@ -61,6 +61,9 @@ void report_push_run(struct command *command, const struct question *question, d
                      struct json_writer *out);
 void report_dump_run(struct command *command, const struct question *question, double step_s);
 
+/* "tp communication", "optimizer states": what a cost or a class of memory is called. */
+const char *report_cost_name(uint32_t cost, struct arena *arena);
+const char *report_memory_name(uint32_t class);
 /* Arena texts: "1.234 s", "61.2 GiB", "12,345". */
 const char *report_seconds(struct arena *arena, double value_s);
 const char *report_bytes(struct arena *arena, double bytes);

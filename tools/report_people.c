@@ -127,7 +127,7 @@ static void dump_rates(struct command *command, const struct question *question,
 /* --- tables -------------------------------------------------------------------------------- */
 
 /* "tp_comm_s" for people. */
-static const char *cost_name(uint32_t cost, struct arena *arena)
+const char *report_cost_name(uint32_t cost, struct arena *arena)
 {
     static const char *const names[COST_DIM] = {"compute", "recomputation", "optimizer", "overhead",
                                                 "idle (bubble)"};
@@ -146,7 +146,7 @@ static void dump_breakdown(struct command *command, const struct estimate *estim
         if (estimator_cost_key(i, command->arena) == NULL || stage->cost_s[i] <= 0.0) {
             continue;
         }
-        table_push(&table, "%s", cost_name(i, command->arena));
+        table_push(&table, "%s", report_cost_name(i, command->arena));
         table_push(&table, "%s", report_seconds(command->arena, stage->cost_s[i]));
         table_push(&table, "%.1f %%", 100.0 * stage->cost_s[i] / estimate->step_s);
     }
@@ -161,7 +161,7 @@ static void dump_breakdown(struct command *command, const struct estimate *estim
     }
 }
 
-static const char *memory_name(uint32_t class)
+const char *report_memory_name(uint32_t class)
 {
     static const char *const names[MEMORY_CLASS_COUNT] = {
         "parameters",  "gradients", "optimizer states", "key-value cache",
@@ -179,7 +179,7 @@ static void dump_memory(struct command *command, const struct estimate *estimate
         if (stage->memory_bytes[i] <= 0.0) {
             continue;
         }
-        table_push(&table, "%s", memory_name(i));
+        table_push(&table, "%s", report_memory_name(i));
         table_push(&table, "%s", report_bytes(command->arena, stage->memory_bytes[i]));
         table_push(&table, "%.1f %%", 100.0 * stage->memory_bytes[i] / stage->capacity_bytes);
     }
