@@ -73,15 +73,29 @@ static void search_node(struct search *search, const struct mesh_node *node)
     stream_cache_trim(search);
 }
 
+static void tell(const struct search *search, const char *doing, uint32_t done)
+{
+    struct planner_progress at = {.doing = doing, .done = done, .total = search->nodes.count};
+    at.best_s = search->best_count > 0 ? search->best[0].step_s : 0.0;
+    if (search->probe_count > 0 && !(at.best_s > 0.0 && at.best_s <= search->probes[0].step_s)) {
+        at.best_s = search->probes[0].step_s;
+    }
+    if (search->options->progress != NULL) {
+        search->options->progress(search->options->progress_state, &at);
+    }
+}
+
 static void search_nodes(struct search *search)
 {
     struct mesh_nodes *nodes = &search->nodes;
     for (uint32_t i = 0; i < nodes->count; i++) {
+        tell(search, "bounded", i);
         node_bound(search, &nodes->items[i]);
     }
     qsort(nodes->items, nodes->count, sizeof *nodes->items, by_bound);
     struct certificate *certificate = &search->certificate;
     for (uint32_t i = 0; i < nodes->count && !search->options->no_prune; i++) {
+        tell(search, "looked into", i);
         if (!cuts(search, nodes->items[i].bound_s)) {
             probe_node(search, &nodes->items[i]);
         }
@@ -91,6 +105,7 @@ static void search_nodes(struct search *search)
     }
     for (uint32_t i = 0; i < nodes->count; i++) {
         const struct mesh_node *node = &nodes->items[i];
+        tell(search, "searched", i);
         if (cuts(search, node->bound_s)) {
             certificate->pruned[BOUND_NODE] += node->leaf_count * node->order_count;
             continue;

@@ -41,11 +41,21 @@ enum planner_bound { BOUND_NODE, BOUND_PIPELINE, BOUND_MEMORY, BOUND_PATH, BOUND
 const char *planner_bound_name(enum planner_bound bound);   /* "compute", "pipeline", "memory",
                                                              * "path" */
 
+/* How far a search is. */
+struct planner_progress {
+    const char *doing;              /* "bounded", "looked into", "searched": of how many meshes */
+    uint32_t done, total;
+    double best_s;                  /* 0: nothing fits yet */
+};
+
 struct planner_options {
     struct planner_pins pins;
     uint32_t top;                   /* plans wanted, >= 1 */
     bool no_prune;                  /* evaluate every leaf */
     uint64_t budget;                /* leaves to evaluate at most, 0: no limit */
+    /* Called once per mesh and pass, with no effect on the answer; NULL: nobody asks. */
+    void (*progress)(void *state, const struct planner_progress *at);
+    void *progress_state;
 };
 
 struct certificate {

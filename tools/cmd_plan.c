@@ -3,6 +3,7 @@
 #include "tools/decompose.h"
 #include "tools/explain.h"
 #include "tools/plan_flags.h"
+#include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/saved_plan.h"
 #include "tools/shortage.h"
@@ -216,6 +217,21 @@ static bool read_question(struct command *command, struct question *question, st
     return command_text(command, "--from", &path) && saved_plan_read(command, path, question, from);
 }
 
+static bool search(struct command *command, const struct question *question, struct answer *answer)
+{
+    struct progress progress;
+    const double start_s = command_now_s();
+    progress_init(&progress);
+    answer->options.progress = progress_push;
+    answer->options.progress_state = &progress;
+    const bool found = planner_search(&question->problem, &question->estimator, &answer->options,
+                                      command->arena, &answer->result, command->diag);
+    progress_release(&progress);
+    answer->options.progress = NULL;
+    answer->search_s = command_now_s() - start_s;
+    return found;
+}
+
 static int run(struct command *command)
 {
     struct question question;
@@ -225,12 +241,9 @@ static int run(struct command *command)
         !report_check_run(command)) {
         return command_fail(command);
     }
-    const double start_s = command_now_s();
-    if (!planner_search(&question.problem, &question.estimator, &answer.options, command->arena,
-                        &answer.result, command->diag)) {
+    if (!search(command, &question, &answer)) {
         return command_fail(command);
     }
-    answer.search_s = command_now_s() - start_s;
     answer.advised = from != NULL;
     if (from != NULL && !advise_find(command, &question, from, &answer.options, &answer.advice)) {
         return command_fail(command);

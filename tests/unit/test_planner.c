@@ -286,5 +286,30 @@ START_TEST(rankings_keep_the_fastest)
 }
 END_TEST
 
-TAP_MAIN("planner", spaces_are_counted_by_hand, the_fastest_is_found, what_lacks_least_is_told,
-         an_empty_space_says_why, a_budget_stops_the_search, rankings_keep_the_fastest)
+/* Every mesh is told once per pass, from the first to the last. */
+static void follow(void *state, const struct planner_progress *at)
+{
+    uint32_t *told = state;
+    ck_assert_uint_lt(at->done, at->total);
+    ck_assert(at->doing[0] != '\0' && at->best_s >= 0.0);
+    told[0] += strcmp(at->doing, "searched") == 0;
+    told[1] = at->total;
+}
+
+START_TEST(a_search_tells_how_far_it_is)
+{
+    uint32_t told[2] = {0, 0};
+    begin("toy-4l", "dgx-h100:1", 8);
+    const double alone_s = search().plans[0].estimate.step_s;
+    options.progress = follow;
+    options.progress_state = told;
+    ck_assert_double_eq(search().plans[0].estimate.step_s, alone_s);
+    ck_assert_uint_gt(told[0], 1);
+    ck_assert_uint_eq(told[0], told[1]);
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("planner", a_search_tells_how_far_it_is, spaces_are_counted_by_hand, the_fastest_is_found,
+         what_lacks_least_is_told, an_empty_space_says_why, a_budget_stops_the_search,
+         rankings_keep_the_fastest)
