@@ -14,51 +14,69 @@
 #include "base/heap.h"
 
 struct share_flow {
-    const uint32_t *resources; /* different ones; must outlive the flow */
+    /* Different ones; must outlive the flow. Flows with the same pointer, count, weight and cap are
+     * known to be alike, which makes them cheap. */
+    const uint32_t *resources;
     uint32_t resource_count;
-    double weight, cap_Bps;    /* cap: finite, above 0 */
-    double left_bytes, rate_Bps; /* as of since_ticks */
-    uint64_t since_ticks;
-    uint32_t version;          /* changes with the rate */
-    uint32_t owner;            /* the caller's */
-    /* share.c's */
-    uint32_t first_link, next_free;
-    bool is_frozen, is_seen;
+    double weight, cap_Bps; /* cap: finite, above 0 */
+    double bytes;
+    uint32_t owner;         /* the caller's */
 };
 
+struct share_item;
+struct share_class;
 struct share_link;
 struct share_resource;
 
 struct share {
     struct arena *arena;
-    struct share_flow *flows;
-    struct share_link *links;
+    double ticks_per_s;
+    struct share_item *items;         /* flows */
+    struct share_class *classes;      /* flows that are alike */
+    struct share_link *links;         /* classes on resources */
     struct share_resource *resources;
-    uint32_t flow_count, flow_capacity, free_flow;
+    uint32_t item_count, item_capacity, free_item;
+    uint32_t class_count, class_capacity, free_class;
     uint32_t link_count, link_capacity, free_link;
     uint32_t resource_count, resource_capacity;
-    struct heap heap;
-    uint32_t *dirty; /* resources whose flows changed since the last solve */
+    uint32_t *table; /* of classes in use, by what makes flows alike; chains */
+    uint32_t table_size, kept_class_count, idle_class_count; /* idle: without flows */
+    uint32_t *dirty; /* resources whose rates are to be found anew */
     uint32_t dirty_count;
-    uint32_t *changed; /* flows whose rate the last solve changed */
+    uint32_t *changed; /* groups of flows whose first end is another */
     uint32_t changed_count, changed_capacity;
-    double ticks_per_s;
+    uint32_t *ended;
+    uint32_t ended_capacity;
+    struct heap heap;
+    double restart_Bps; /* flows slower than this keep their rate at the next solve */
+    bool has_changed;   /* flows came or went since the last solve */
+    uint32_t sequence;  /* of the next flow */
     uint64_t solves;
 };
 
 void share_init(struct share *share, double ticks_per_s, struct arena *arena);
 /* Returns its number: 0, 1, ... */
 uint32_t share_push_resource(struct share *share, double capacity_Bps);
-/* A flow under way from now on; its rate comes with the next solve. The slot's number; valid until
- * the next push. */
-uint32_t share_push_flow(struct share *share, const struct share_flow *flow, uint64_t now_ticks);
-void share_pop_flow(struct share *share, uint32_t flow);
+/* A flow under way from now on; its rate comes with the next solve. */
+void share_push_flow(struct share *share, const struct share_flow *flow, uint64_t now_ticks);
 /* Is there anything to solve? */
 bool share_is_dirty(const struct share *share);
-/* New rates of all flows that share resources, directly or through others, with those that came or
- * went. */
+/* New rates of all that those that came or went can change. */
 void share_solve(struct share *share, uint64_t now_ticks);
-/* Ticks until the flow ends at its present rate, rounded half up. */
-double share_find_ticks(const struct share *share, uint32_t flow);
+/* Some flows end at an instant, unless their rates change before: then the version is another. */
+struct share_end {
+    uint32_t group, version;
+    uint64_t ticks; /* rounded half up; above UINT64_MAX / 2: later than can be counted */
+};
+
+/* Ends that are new since the last solve, in no order that matters; false: no more. */
+bool share_pop_change(struct share *share, struct share_end *out);
+/* The instant has come: takes out the flows that end; their owners, in the share until the next
+ * call. None when the end is void. */
+uint32_t share_pop_ended(struct share *share, const struct share_end *end, const uint32_t **owners);
+/* Are the rates max-min fair? After a solve; looks at all flows and resources. */
+bool share_check(const struct share *share);
+/* Rate of the flows of this owner; 0 if there is none. For tests: looks at all. */
+double share_find_rate(const struct share *share, uint32_t owner);
 
 #endif

@@ -7,7 +7,7 @@
 #define NONE UINT32_MAX
 #define END_OF_TIME (UINT64_MAX / 2)
 
-enum event_kind { EVENT_TIMER, EVENT_LATENCY, EVENT_FLOW };
+enum event_kind { EVENT_TIMER, EVENT_LATENCY, EVENT_FLOWS };
 
 struct world_wait {
     struct world_flow flow;
@@ -87,7 +87,7 @@ static void start_flow(struct world *world, const struct world_flow *flow, uint3
                                       .resource_count = flow->resource_count,
                                       .weight = flow->weight,
                                       .cap_Bps = flow->cap_Bps,
-                                      .left_bytes = flow->bytes,
+                                      .bytes = flow->bytes,
                                       .owner = id};
     share_push_flow(&world->share, &pushed, world->now_ticks);
 }
@@ -109,25 +109,36 @@ void world_push_flow(struct world *world, const struct world_flow *flow, uint32_
     agenda_push(&world->agenda, when, (struct agenda_event){.kind = EVENT_LATENCY, .id = wait});
 }
 
-/* Each flow with a new rate has a new end; events of its older versions are void. */
+/* Each group of flows with a new first end has an event for it; those of older ones are void. */
 static void solve(struct world *world)
 {
-    struct share *share = &world->share;
-    share_solve(share, world->now_ticks);
-    for (uint32_t i = 0; i < share->changed_count; i++) {
-        const uint32_t flow = share->changed[i];
-        const uint64_t when = ahead(world, share_find_ticks(share, flow));
-        agenda_push(&world->agenda, when,
-                    (struct agenda_event){EVENT_FLOW, flow, share->flows[flow].version});
+    struct share_end end;
+    share_solve(&world->share, world->now_ticks);
+    while (share_pop_change(&world->share, &end)) {
+        if (end.ticks > END_OF_TIME) {
+            world->is_late = true;
+            return;
+        }
+        agenda_push(&world->agenda, end.ticks,
+                    (struct agenda_event){EVENT_FLOWS, end.group, end.version});
     }
-    share->changed_count = 0;
+}
+
+static void end_flows(struct world *world, const struct agenda_event *event)
+{
+    const struct share_end end = {event->id, event->version, world->now_ticks};
+    const uint32_t *owners;
+    const uint32_t count = share_pop_ended(&world->share, &end, &owners);
+    world->events += count > 1 ? count - 1 : 0; /* it stands for them all */
+    for (uint32_t i = 0; i < count; i++) {
+        world->handle(world->state, owners[i]);
+    }
 }
 
 static void happen(struct world *world, const struct agenda_event *event)
 {
-    uint32_t id = event->id;
     switch ((enum event_kind)event->kind) {
-    case EVENT_TIMER: break;
+    case EVENT_TIMER: world->handle(world->state, event->id); return;
     case EVENT_LATENCY: {
         struct world_wait *wait = &world->waits[event->id];
         start_flow(world, &wait->flow, wait->id);
@@ -135,15 +146,8 @@ static void happen(struct world *world, const struct agenda_event *event)
         world->free_wait = event->id;
         return;
     }
-    case EVENT_FLOW:
-        if (world->share.flows[event->id].version != event->version) {
-            return;
-        }
-        id = world->share.flows[event->id].owner;
-        share_pop_flow(&world->share, event->id);
-        break;
+    case EVENT_FLOWS: end_flows(world, event); return;
     }
-    world->handle(world->state, id);
 }
 
 bool world_run(struct world *world)

@@ -33,9 +33,9 @@ for file in "${machinery[@]}"; do
         fault "a member is named in machinery: $file:$hits"
 done
 
-# A header of a third party appears in one .c file only.
+# A header of a third party appears in one .c file only; tests may use one as an oracle.
 for party in cjson/ libxml/ glpk.h mpi.h yaml.h zlib.h; do
-    users=$(grep -lE "#[ \t]*include[ \t]*<$party" "${sources[@]}" /dev/null)
+    users=$(grep -lE "#[ \t]*include[ \t]*<$party" "${sources[@]}" /dev/null | grep -v '^tests/')
     case $(wc -w <<< "$users") in
         0) ;;
         1) case $users in *.c) ;; *) fault "$users: includes <$party> in a header" ;; esac ;;
