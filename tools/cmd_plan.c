@@ -2,6 +2,7 @@
 #include "tools/advise.h"
 #include "tools/decompose.h"
 #include "tools/explain.h"
+#include "tools/objective.h"
 #include "tools/plan_flags.h"
 #include "tools/progress.h"
 #include "tools/report.h"
@@ -19,6 +20,7 @@ struct answer {
     struct verdict *verdicts;    /* per plan of the result */
     struct decomposition *parts; /* per plan of the result; keys[0] NULL: the judges agree */
     double search_s;
+    struct objective_choice choice;
     bool advised; /* --from was given */
     struct advice advice;
 };
@@ -113,6 +115,7 @@ static void push_answer(struct command *command, const struct question *question
         report_push_run(command, question, answer->result.plans[0].estimate.step_s, out);
     }
     report_push_certificate(&answer->result.certificate, out);
+    objective_push(&answer->choice, out);
     push_alternatives(command, question, answer, out);
     if (answer->advised) {
         advise_push(command, question, &answer->advice, out);
@@ -192,6 +195,7 @@ static void dump_people(struct command *command, const struct question *question
             decompose_dump(command, &answer->parts[i]);
         }
     }
+    objective_dump(command, &answer->choice);
     dump_alternatives(command, question, answer);
     if (answer->advised) {
         advise_dump(command, question, &answer->advice, result->plans[0].estimate.step_s);
@@ -241,7 +245,8 @@ static int run(struct command *command)
         !report_check_run(command)) {
         return command_fail(command);
     }
-    if (!search(command, &question, &answer)) {
+    if (!objective_choose(command, &question, &answer.options, &answer.choice) ||
+        !search(command, &question, &answer)) {
         return command_fail(command);
     }
     answer.advised = from != NULL;
@@ -296,6 +301,7 @@ static const struct flag answer_flags[] = {
 static const struct flag_group groups[] = {
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "What is fixed; the rest is searched", .build = plan_flags_build_searched},
+    {.title = "What is best", .flags = objective_flags},
     {.title = "The answer", .flags = answer_flags},
     {.title = "A whole run", .flags = report_run_flags},
     {.title = NULL},

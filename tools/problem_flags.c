@@ -271,3 +271,19 @@ bool problem_flags_move(struct command *command, const struct question *from,
     link_problem(out);
     return join(command, out);
 }
+
+#define DEVICES_MAX 262144u
+
+bool problem_flags_scale(struct command *command, const struct question *from, uint32_t domains,
+                         struct question *out)
+{
+    struct cluster cluster = from->cluster;
+    struct diag diag;
+    const uint32_t last = cluster.level_count - 1;
+    const uint64_t inner = cluster.device_count / cluster.levels[last].degree;
+    diag_init(&diag, command->arena);
+    cluster.levels[last].degree = domains;
+    cluster.device_count = (uint32_t)(inner * domains);
+    return inner * domains <= DEVICES_MAX && cluster_build(&cluster, command->arena, &diag) &&
+           problem_flags_move(command, from, &cluster, out);
+}

@@ -47,4 +47,9 @@ bool problem_flags_move(struct command *command, const struct question *from,
                         const struct cluster *cluster,
                         struct question *out);
 
+/* The same question where the cluster has another number of its outermost domains; false where
+ * such a cluster cannot be built. */
+bool problem_flags_scale(struct command *command, const struct question *from, uint32_t domains,
+                         struct question *out);
+
 #endif

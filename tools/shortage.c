@@ -5,24 +5,10 @@
 
 #define DEVICES_MAX 262144u
 
-/* The cluster with another number of its outermost domains; false where that is none. */
-static bool scale(struct command *command, const struct cluster *from, uint32_t degree,
-                  struct cluster *out)
-{
-    struct diag diag;
-    const uint64_t inner = from->device_count / from->levels[from->level_count - 1].degree;
-    *out = *from;
-    out->levels[from->level_count - 1].degree = degree;
-    out->device_count = (uint32_t)(inner * degree);
-    diag_init(&diag, command->arena);
-    return inner * degree <= DEVICES_MAX && cluster_build(out, command->arena, &diag);
-}
-
 /* Does any plan fit there? The search looks at lean plans only, stops at the first. */
 static bool fits_on(struct command *command, const struct question *question,
                     const struct planner_options *options, uint32_t degree)
 {
-    struct cluster cluster;
     struct question *moved = ARENA_PUSH(command->arena, struct question, 1);
     struct planner_options first = *options;
     struct planner_result result;
@@ -32,8 +18,7 @@ static bool fits_on(struct command *command, const struct question *question,
     first.top = 1;
     first.budget = 1;
     first.no_prune = false;
-    return scale(command, &question->cluster, degree, &cluster) &&
-           problem_flags_move(command, question, &cluster, moved) &&
+    return problem_flags_scale(command, question, degree, moved) &&
            planner_search(&moved->problem, &moved->estimator, &first, command->arena, &result,
                           &diag) &&
            result.count > 0;
