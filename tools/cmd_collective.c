@@ -2,18 +2,22 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "plan/collective_group.h"
 #include "sim/collective_run.h"
 #include "tools/problem_flags.h"
 #include "tools/report.h"
 
 #define SIZES_MAX 256u
 #define AUTO "auto"
+/* Of one size: beyond them the simulator, which follows each, would take minutes. */
+#define MESSAGES_MAX 2.5e6
 
 extern const struct command_kind command_collective;
 
 struct collective_row {
     double bytes, costmodel_s, simulated_s, busbw_Bps;
     const char *algorithm, *simulated_algorithm;
+    bool simulated;
 };
 
 struct answer {
@@ -134,6 +138,29 @@ static double busbw_factor(enum collective_kind kind, uint32_t ranks)
                                            : others_frac;
 }
 
+/* Messages of the choice, as many from each rank as from rank 0. */
+static double count_messages(const struct answer *answer, const struct collective_choice *choice)
+{
+    const struct collective *member = choice->member;
+    struct collective_group shape;
+    struct collective_step step;
+    collective_group_find(&answer->cluster, &answer->group, 0, &shape);
+    shape.pipeline = choice->pipeline;
+    const uint32_t rounds = member->round_count(answer->kind, &shape);
+    double sends = 0.0;
+    for (uint32_t round = 0; round < rounds;) {
+        const uint32_t alike =
+            member->alike == NULL ? 1 : member->alike(answer->kind, &shape, round);
+        uint32_t index = 0;
+        while (member->step(answer->kind, &shape, round, 0, index, &step)) {
+            index++;
+        }
+        sends += (double)index * alike;
+        round += alike;
+    }
+    return sends * shape.ranks;
+}
+
 static bool judge(struct command *command, const struct answer *answer,
                   struct collective_book *book, struct collective_row *row)
 {
@@ -160,7 +187,9 @@ static bool judge(struct command *command, const struct answer *answer,
                                                .protocol = choice.protocol,
                                                .pipeline = choice.pipeline};
     struct collective_run_result result = {.seconds = 0.0};
-    if (answer->group.ranks > 1 && !collective_run(&run, command->arena, &result, command->diag)) {
+    row->simulated = choice.member == NULL || count_messages(answer, &choice) <= MESSAGES_MAX;
+    if (answer->group.ranks > 1 && row->simulated &&
+        !collective_run(&run, command->arena, &result, command->diag)) {
         return false;
     }
     row->costmodel_s = choice.seconds;
@@ -206,7 +235,8 @@ static void dump_json(struct command *command, const struct answer *answer)
         json_push_key_double(&out, "bytes", row->bytes);
         json_push_key_string(&out, "algorithm", row->algorithm);
         json_push_key_double(&out, "costmodel_s", row->costmodel_s);
-        json_push_key_double(&out, "simulated_s", row->simulated_s);
+        json_push_key(&out, "simulated_s");
+        row->simulated ? json_push_double(&out, row->simulated_s) : json_push_null(&out);
         json_push_key_double(&out, "busbw_Bps", row->busbw_Bps);
         json_pop_object(&out);
     }
@@ -229,12 +259,20 @@ static void dump_people(struct command *command, const struct answer *answer)
         table_push(&table, "%s", report_bytes(command->arena, row->bytes));
         table_push(&table, "%s", row->algorithm);
         table_push(&table, "%s", report_seconds(command->arena, row->costmodel_s));
-        table_push(&table, "%s", report_seconds(command->arena, row->simulated_s));
+        table_push(&table, "%s",
+                   row->simulated ? report_seconds(command->arena, row->simulated_s) : "not run");
         table_push(&table, "%s", rate.bytes);
     }
     text_push(&command->out, "%s among %u ranks on %s\n\n", collective_kind_name(answer->kind),
               answer->group.ranks, answer->cluster.name);
     table_dump(&table, &command->out);
+    for (uint32_t i = 0; i < answer->size_count; i++) {
+        if (!answer->rows[i].simulated) {
+            text_push(&command->out, "not run: more than %.2g messages for the simulator\n",
+                      MESSAGES_MAX);
+            break;
+        }
+    }
     text_push(&command->out,
               "bus bandwidth as nccl-tests prints it, of the cost model's time: size / time%s\n",
               answer->kind == COLLECTIVE_SEND         ? ""

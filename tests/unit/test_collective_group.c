@@ -245,7 +245,63 @@ START_TEST(test_graph_without_switches)
 }
 END_TEST
 
-TAP_MAIN("collective_group", test_levels, test_levels_of_one_are_passed_over,
+/* --- grids ------------------------------------------------------------------------------------ */
+
+/* A torus of 4 x 6 places, the second axis open, of 2 devices each. */
+static struct cluster grid(void)
+{
+    struct cluster cluster = {.name = "grid", .device_count = 48, .level_count = 2};
+    cluster.levels[0] = (struct level){.name = "pair", .degree = 2};
+    cluster.levels[1] = (struct level){.name = "grid",
+                                       .kind = LEVEL_TORUS,
+                                       .degree = 24,
+                                       .axis_count = 2,
+                                       .shape = {4, 6},
+                                       .wraps_at = 4};
+    return cluster;
+}
+
+static const struct {
+    const char *what;
+    struct rank_group group;
+    uint32_t base;
+    const char *axes; /* "4o 6-": size, o closed, - open */
+} grid_rows[] = {
+    {"a pair", {.ranks = 2, .step_count = 1, .steps = {{1, 2}}}, 0, ""},
+    {"all first ones", {.ranks = 24, .step_count = 1, .steps = {{2, 24}}}, 0, "4o 6-"},
+    {"all second ones", {.ranks = 24, .step_count = 1, .steps = {{2, 24}}}, 1, "4o 6-"},
+    {"all of both", {.ranks = 48, .step_count = 1, .steps = {{1, 48}}}, 0, ""},
+    {"a row", {.ranks = 4, .step_count = 1, .steps = {{2, 4}}}, 8, "4o"},
+    {"half a row", {.ranks = 2, .step_count = 1, .steps = {{2, 2}}}, 8, "2-"},
+    {"every other of a row", {.ranks = 2, .step_count = 1, .steps = {{4, 2}}}, 8, "2o"},
+    {"a column", {.ranks = 6, .step_count = 1, .steps = {{8, 6}}}, 2, "6-"},
+    {"a box", {.ranks = 4, .step_count = 2, .steps = {{2, 2}, {8, 2}}}, 0, "2- 2-"},
+    {"a box, columns first", {.ranks = 4, .step_count = 2, .steps = {{8, 2}, {2, 2}}}, 0, ""},
+    {"across the end of a row", {.ranks = 4, .step_count = 1, .steps = {{2, 4}}}, 4, ""},
+};
+
+START_TEST(test_grids)
+{
+    const struct cluster cluster = grid();
+    struct arena own;
+    arena_init(&own);
+    for (uint32_t i = 0; i < sizeof grid_rows / sizeof grid_rows[0]; i++) {
+        struct collective_group found;
+        struct text axes;
+        text_init(&axes, &own);
+        collective_group_find(&cluster, &grid_rows[i].group, grid_rows[i].base, &found);
+        for (uint32_t axis = 0; axis < found.axis_count; axis++) {
+            text_push(&axes, "%s%u%s", axis == 0 ? "" : " ", found.axes[axis],
+                      found.closes[axis] ? "o" : "-");
+        }
+        ck_assert_msg(strcmp(axes.bytes, grid_rows[i].axes) == 0, "%s: %s, not %s",
+                      grid_rows[i].what, axes.bytes, grid_rows[i].axes);
+    }
+    arena_release(&own);
+}
+END_TEST
+
+TAP_MAIN("collective_group", test_grids, test_levels, test_levels_of_one_are_passed_over,
          test_levels_keep_their_promise, test_large_groups, test_graph_blocks_end_where_ways_narrow,
          test_graph_reduces_under_one_reducing_switch, test_graph_star_of_leaves,
          test_graph_without_switches)
