@@ -136,10 +136,21 @@ static bool show_model(struct command *command, const char *what)
 
 /* --- cluster ------------------------------------------------------------------------------- */
 
-static const char *level_kind_word(enum level_kind kind)
+/* "switch that reduces", "4 x 8 torus". */
+static const char *level_words(struct command *command, const struct level *level)
 {
-    static const char *const words[LEVEL_KIND_COUNT] = {"switch", "full mesh", "ring"};
-    return words[kind];
+    static const char *const words[LEVEL_KIND_COUNT] = {
+        [LEVEL_SWITCH] = "switch", [LEVEL_FULLMESH] = "full mesh", [LEVEL_RING] = "ring",
+        [LEVEL_MESH] = "mesh",     [LEVEL_TORUS] = "torus",
+    };
+    struct text text;
+    text_init(&text, command->arena);
+    for (uint32_t i = 0; i < level->axis_count; i++) {
+        text_push(&text, "%s%u%s", i == 0 ? "" : "x", level->shape[i],
+                  i + 1 == level->axis_count ? " " : "");
+    }
+    text_push(&text, "%s%s", words[level->kind], level->reduces ? " that reduces" : "");
+    return text.bytes;
 }
 
 static const char *quantity(struct command *command, enum unit_kind unit, double value)
@@ -161,8 +172,7 @@ static void dump_levels(struct command *command, const struct cluster *cluster)
         table_push(&table, "%s", level->name);
         table_push(&table, "%u", level->degree);
         table_push(&table, "%s", report_count(command->arena, cluster_count_domain(cluster, i)));
-        table_push(&table, "%s%s", level_kind_word(level->kind),
-                   level->reduces ? " that reduces" : "");
+        table_push(&table, "%s", level_words(command, level));
         table_push(&table, "%s", quantity(command, UNIT_BYTES_PER_SECOND, level->bandwidth_Bps));
         table_push(&table, "%s", quantity(command, UNIT_SECONDS, level->latency_s));
         table_push(&table, "%s", level->link);
