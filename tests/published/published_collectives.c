@@ -1,4 +1,4 @@
-/* Bus bandwidths of large collectives that were published, by both judges, on clusters of the zoo. */
+/* Bus bandwidths of large collectives that were published, by both judges, on the zoo. */
 #include <string.h>
 
 #include "costmodel/collective_cost.h"
