@@ -109,15 +109,20 @@ struct case_405b {
     struct load load;
 };
 
-/* 16384 devices: 16 stages of 7 chunks, 128 replicas of 8 devices, 16 micro-batches. */
-static bool build_405b(struct case_405b *built, struct sim *sim)
+/* 16 stages of some chunks, replicas of 8 devices, 16 micro-batches. */
+struct size_405b {
+    const char *cluster;
+    uint32_t replicas, chunks;
+};
+
+static bool build_405b(const struct size_405b *size, struct case_405b *built, struct sim *sim)
 {
     if (!model_read("llama-3.1-405b", &arena, &built->model, &diag) ||
-        !cluster_read("dgx-h100:2048", &arena, &built->cluster, &diag) ||
+        !cluster_read(size->cluster, &arena, &built->cluster, &diag) ||
         !runtime_read(RUNTIME_DEFAULT, (struct diag_place){0}, &arena, &built->runtime, &diag)) {
         return false;
     }
-    built->setup = (struct setup){.global_batch = 2048,
+    built->setup = (struct setup){.global_batch = 16 * size->replicas,
                                   .seq_length = 8192,
                                   .dtype = DTYPE_BF16,
                                   .optimizer = optimizer_find("adam"),
@@ -127,12 +132,14 @@ static bool build_405b(struct case_405b *built, struct sim *sim)
     built->problem = (struct problem){&built->model, &built->cluster, &built->setup};
     built->group = (struct group){.mesh_count = 3, .fold_count = 1};
     built->group.mesh[0] = (struct mesh_dim){.dim = dim_find("tp"), .degree = 8};
-    built->group.mesh[1] = (struct mesh_dim){.dim = dim_find("dp"), .degree = 128};
+    built->group.mesh[1] = (struct mesh_dim){.dim = dim_find("dp"), .degree = size->replicas};
     built->group.mesh[2] = (struct mesh_dim){.dim = dim_find("pp"), .degree = 16};
     built->group.folds[0] = (struct mesh_fold){.dim = dim_find("sp"), .degree = 8};
     built->plan = (struct plan){.groups = &built->group, .group_count = 1};
-    built->plan.schedule = (struct plan_schedule){
-        .schedule = schedule_find("interleaved"), .micro_batch = 1, .chunks = 7};
+    built->plan.schedule =
+        (struct plan_schedule){.schedule = schedule_find(size->chunks > 1 ? "interleaved" : "1f1b"),
+                               .micro_batch = 1,
+                               .chunks = size->chunks};
     work_build(&built->problem, &built->plan, &arena, &built->work);
     const struct sim_options options = sim_full_options();
     sim_init(sim, &built->problem, &built->prices, &options, &arena);
@@ -141,12 +148,12 @@ static bool build_405b(struct case_405b *built, struct sim *sim)
                         &diag);
 }
 
-static void bench_step(void)
+static void bench_step(const struct size_405b *size)
 {
     struct case_405b *built = ARENA_PUSH(&arena, struct case_405b, 1);
     struct sim sim;
     struct sim_result result;
-    if (!build_405b(built, &sim)) {
+    if (!build_405b(size, built, &sim)) {
         return;
     }
     const uint32_t chunks = built->work.shape.stages * built->work.shape.chunks;
@@ -182,7 +189,9 @@ int main(void)
     for (uint32_t count = 1000; count <= 100000; count *= 10) {
         bench_flows(count);
     }
-    bench_step();
+    /* 16,384 and 1,048,576 devices: a stage's replicas go in step, so one device stands for them */
+    bench_step(&(struct size_405b){"dgx-h100:2048", 128, 7});
+    bench_step(&(struct size_405b){"dgx-h100:131072", 8192, 1});
     struct text text;
     text_init(&text, &arena);
     diag_dump(&diag, &text);
