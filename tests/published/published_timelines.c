@@ -1,5 +1,5 @@
-/* A measured pipeline, its own slot durations fed to the simulator: is the rest, who waits for whom,
- * what was measured?
+/* A measured pipeline, its own slot durations fed to the simulator: is the rest, who waits for
+ * whom, what was measured?
  *
  * Eight stages of two chunks each, 16 micro-batches, interleaved (Primus, AMD-AGI/Primus at
  * fd1eeabb, 20 steps): starts and ends of all slots on every rank. Read from the folder

@@ -72,8 +72,8 @@ END_TEST
 
 /* --- slices ----------------------------------------------------------------------------------- */
 
-/* Compute of `compute` in `slices`, each behind its part of a transfer of `transfer`; `first_there`:
- * the first part needs no transfer, the others share it. Makespan. */
+/* Compute in slices, each behind its part of a transfer; `first_there`: the first part needs no
+ * transfer, the others share it. Makespan. */
 static double run_slices(double compute, double transfer, uint32_t slices, bool first_there)
 {
     struct engine engine;
