@@ -105,7 +105,7 @@ static void pass_class(struct search *search, struct orders *all, const bool *be
             continue;
         }
         struct variant *variant = variant_find(search, &all->items[i], leaf->alternatives, class);
-        variant_price(search, &all->items[i], variant);
+        variant_price(search, variant);
         if (node_form_passes(search, &variant->terms, &leaf->form)) {
             out->numbers[out->count] = all->items[i].order;
             out->variants[out->count++] = variant;

@@ -35,8 +35,10 @@ static double piece_s(const struct load *load, uint32_t block)
     return load->pieces[block].forward_total_s + load->pieces[block].backward_total_s;
 }
 
-static void fill_prefix(struct layout *layout)
+static void fill_prefix(struct layout *layout, struct arena *arena)
 {
+    layout->plain_s = ARENA_PUSH(arena, double, layout->search->layers + 1);
+    layout->again_s = ARENA_PUSH(arena, double, layout->search->layers + 1);
     const struct work *work = layout->load->work;
     const struct model *model = work->problem->model;
     uint32_t layer = 0;
@@ -48,8 +50,6 @@ static void fill_prefix(struct layout *layout)
             layout->again_s[layer + 1] = layout->again_s[layer] + piece_s(layout->load, other);
         }
     }
-    layout->alike = layout_is_alike(model);
-    layout->recomputed = work->recompute_layers;
     layout->first_s = piece_s(layout->load, work->first_block);
     layout->last_s = piece_s(layout->load, work->last_block);
 }
@@ -162,22 +162,23 @@ static bool all_fit(const struct layout *layout)
     return true;
 }
 
-static void open_layout(const struct search *search, struct load *load, uint32_t *counts,
-                        struct arena *arena, struct layout *out)
+static struct layout open_layout(const struct search *search, struct load *load, uint32_t *counts)
 {
-    *out = (struct layout){.search = search, .load = load, .counts = counts};
-    out->plain_s = ARENA_PUSH(arena, double, search->layers + 1);
-    out->again_s = ARENA_PUSH(arena, double, search->layers + 1);
+    const struct work *work = load->work;
     load->counts = counts;
-    fill_prefix(out);
+    return (struct layout){.search = search,
+                           .load = load,
+                           .counts = counts,
+                           .alike = layout_is_alike(work->problem->model),
+                           .recomputed = work->recompute_layers};
 }
 
 bool layout_partition(const struct search *search, struct load *load, struct layout_room room,
                       uint32_t *layers, uint32_t *counts, struct arena *arena)
 {
     const struct schedule_shape *shape = &load->work->shape;
-    struct layout layout;
-    open_layout(search, load, counts, arena, &layout);
+    struct layout layout = open_layout(search, load, counts);
+    fill_prefix(&layout, arena);
     const bool by_chunk = goes_by_chunk(&layout);
     layout.caps = layout.alike ? room.caps : NULL;
     const double total = layout.plain_s[search->layers] + layout.first_s + layout.last_s;
@@ -217,12 +218,10 @@ static uint32_t cap_of(struct layout *layout, uint32_t stage, uint32_t most, uin
     return low < least ? 0 : low;
 }
 
-bool layout_caps(const struct search *search, struct load *load, uint32_t *counts,
-                 struct arena *arena, uint32_t *caps)
+bool layout_caps(const struct search *search, struct load *load, uint32_t *counts, uint32_t *caps)
 {
     const struct schedule_shape *shape = &load->work->shape;
-    struct layout layout;
-    open_layout(search, load, counts, arena, &layout);
+    struct layout layout = open_layout(search, load, counts);
     assert(layout.alike);
     uint32_t sum = 0;
     const uint32_t most = search->layers - (shape->stages - 1) * shape->chunks;

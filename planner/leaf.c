@@ -12,7 +12,7 @@ struct trial {
     struct load load;
 };
 
-/* One trial of a variant at a time. */
+/* Of a priced variant that is kept as the leaf says; one trial at a time. */
 static void open_trial(struct search *search, struct variant *variant, const struct leaf *leaf,
                        struct trial *trial)
 {
@@ -20,7 +20,6 @@ static void open_trial(struct search *search, struct variant *variant, const str
     const struct work *work = variant->work;
     trial->search = search;
     trial->variant = variant;
-    variant_keep(search, variant, leaf);
     const uint32_t chunks = work->shape.stages * work->shape.chunks;
     trial->layers = ARENA_PUSH(arena, uint32_t, chunks);
     trial->counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
@@ -53,9 +52,7 @@ static void copy_layers(struct search *search, const struct trial *trial, struct
 static void note_shortage(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;
-    if (search->best_count > 0 || search->probe_count > 0 ||
-        !ranking_wants_shortage(search, trial->variant->resident_bytes) ||
-        !place(trial, (struct layout_room){.limited = false})) {
+    if (!place(trial, (struct layout_room){.limited = false})) {
         return;
     }
     double over = 0.0;
@@ -75,24 +72,32 @@ static void note_shortage(struct trial *trial, const struct leaf *leaf)
 static bool has_room(struct trial *trial, uint32_t *caps)
 {
     struct search *search = trial->search;
-    if (trial->variant->resident_bytes >
-        search->estimator->capacity_bytes(search->estimator->state)) {
-        return false;
-    }
     return layout_is_alike(search->problem->model)
-               ? layout_caps(search, &trial->load, trial->counts, &search->scratch, caps)
+               ? layout_caps(search, &trial->load, trial->counts, caps)
                : place(trial, (struct layout_room){.limited = true});
+}
+
+/* A stage may have room for what it holds at least. */
+static bool may_have_room(const struct search *search, double floor_bytes)
+{
+    return floor_bytes * ROUNDING <= search->estimator->capacity_bytes(search->estimator->state);
 }
 
 bool leaf_caps(struct search *search, struct variant *variant, const struct leaf *leaf,
                uint32_t *caps)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct trial trial;
-    open_trial(search, variant, leaf, &trial);
-    const bool good = has_room(&trial, caps);
-    if (!good) {
-        note_shortage(&trial, leaf);
+    variant_keep(search, variant, leaf);
+    const double floor_bytes = variant_floor_bytes(variant);
+    const bool may = may_have_room(search, floor_bytes);
+    bool good = false;
+    if (may || ranking_wants_shortage(search, floor_bytes)) {
+        struct trial trial;
+        open_trial(search, variant, leaf, &trial);
+        good = may && has_room(&trial, caps);
+        if (!good && ranking_wants_shortage(search, floor_bytes)) {
+            note_shortage(&trial, leaf);
+        }
     }
     arena_pop(&search->scratch, mark);
     return good;
@@ -117,12 +122,16 @@ static void probe_placed(struct trial *trial, const struct leaf *leaf)
 bool leaf_probe(struct search *search, struct variant *variant, const struct leaf *leaf)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct trial trial;
     uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
-    open_trial(search, variant, leaf, &trial);
-    const bool fits = has_room(&trial, caps) && place(&trial, (struct layout_room){true, caps});
+    variant_keep(search, variant, leaf);
+    bool fits = may_have_room(search, variant_floor_bytes(variant));
     if (fits) {
-        probe_placed(&trial, leaf);
+        struct trial trial;
+        open_trial(search, variant, leaf, &trial);
+        fits = has_room(&trial, caps) && place(&trial, (struct layout_room){true, caps});
+        if (fits) {
+            probe_placed(&trial, leaf);
+        }
     }
     arena_pop(&search->scratch, mark);
     return fits;
@@ -150,6 +159,7 @@ void leaf_judge(struct search *search, struct variant *variant, const struct lea
     const struct estimator *estimator = search->estimator;
     struct certificate *certificate = &search->certificate;
     struct trial trial;
+    variant_keep(search, variant, leaf);
     open_trial(search, variant, leaf, &trial);
     if (!place(&trial, (struct layout_room){caps != NULL, caps})) {
         certificate->pruned[BOUND_MEMORY]++; /* unlike layers: their place depends on times too */

@@ -5,18 +5,26 @@
 struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
                              bool all_forms)
 {
-    const struct estimator *estimator = search->estimator;
     struct order_work out = {.node = node, .order = order};
     out.plan = space_plan(node, order, &search->scratch);
     out.started = ARENA_PUSH(&search->scratch, struct work, 1);
     work_start(search->problem, out.plan, all_forms, &search->scratch, out.started);
-    out.pieces = ARENA_PUSH(&search->scratch, struct piece, out.started->block_count);
-    for (uint32_t b = 0; b < out.started->block_count; b++) {
-        estimator->piece(estimator->state, out.started, b, NULL, &out.pieces[b]);
-    }
-    out.terms = pipeline_terms_find(out.started, out.pieces, false);
-    out.terms.send_s = estimator->message_s(estimator->state, out.started, &out.started->send);
     return out;
+}
+
+void node_price(struct search *search, struct order_work *order)
+{
+    if (order->pieces != NULL) {
+        return;
+    }
+    const struct estimator *estimator = search->estimator;
+    const struct work *started = order->started;
+    order->pieces = ARENA_PUSH(&search->scratch, struct piece, started->block_count);
+    for (uint32_t b = 0; b < started->block_count; b++) {
+        estimator->piece(estimator->state, started, b, NULL, &order->pieces[b]);
+    }
+    order->terms = pipeline_terms_find(started, order->pieces, false);
+    order->terms.send_s = estimator->message_s(estimator->state, started, &started->send);
 }
 
 /* --- compute alone ---------------------------------------------------------------------------- */
@@ -56,7 +64,8 @@ static const struct compute_entry *find_compute(struct search *search, const str
         }
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct order_work order = node_start(search, node, node->first_order, false);
+    struct order_work order = node_start(search, node, node->first_order, false);
+    node_price(search, &order);
     const struct pipeline_terms terms = pipeline_terms_find(order.started, order.pieces, true);
     arena_pop(&search->scratch, mark);
     struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);

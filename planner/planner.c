@@ -33,7 +33,8 @@ static bool quick_passes(struct search *search, const struct mesh_node *node, ui
         return node_passes(search, node, &node->terms);
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct order_work quick = node_start(search, node, order, false);
+    struct order_work quick = node_start(search, node, order, false);
+    node_price(search, &quick);
     arena_pop(&search->scratch, mark);
     return node_passes(search, node, &quick.terms);
 }
@@ -47,7 +48,9 @@ static void start_orders(struct search *search, const struct mesh_node *node, st
     for (uint32_t i = 0; i < all; i++) {
         const bool passes = quick_passes(search, node, numbers[i]);
         if (passes) {
-            orders->items[orders->count++] = node_start(search, node, numbers[i], true);
+            struct order_work *left = &orders->items[orders->count++];
+            *left = node_start(search, node, numbers[i], true);
+            node_price(search, left);
         }
     }
     search->certificate.pruned[BOUND_PIPELINE] += node->leaf_count * (all - orders->count);
@@ -55,8 +58,7 @@ static void start_orders(struct search *search, const struct mesh_node *node, st
 
 static void search_node(struct search *search, const struct mesh_node *node)
 {
-    if (node->unfit && (search->best_count > 0 || search->probe_count > 0 ||
-                        !ranking_wants_shortage(search, node->resident_bytes))) {
+    if (node->unfit && !search->options->no_prune) {
         search->certificate.pruned[BOUND_MEMORY] += node->leaf_count * node->order_count;
         return;
     }
@@ -123,9 +125,9 @@ static void search_nodes(struct search *search)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void open_search(struct search *search, const struct problem *problem,
-                        const struct estimator *estimator, const struct planner_options *options,
-                        struct arena *arena)
+void planner_open(struct search *search, const struct problem *problem,
+                  const struct estimator *estimator, const struct planner_options *options,
+                  struct arena *arena)
 {
     memset(search, 0, sizeof *search);
     search->problem = problem;
@@ -139,7 +141,7 @@ static void open_search(struct search *search, const struct problem *problem,
     arena_init(&search->stream_arena);
 }
 
-static void close_search(struct search *search)
+void planner_close(struct search *search)
 {
     if (search->estimator->forget_streams != NULL) {
         search->estimator->forget_streams(search->estimator->state);
@@ -154,7 +156,7 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
 {
     assert(options->top > 0);
     struct search search;
-    open_search(&search, problem, estimator, options, arena);
+    planner_open(&search, problem, estimator, options, arena);
     space_enumerate(&search);
     const bool any = search.nodes.count > 0;
     if (any) {
@@ -163,7 +165,7 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
     } else {
         answer_refuse(&search, diag);
     }
-    close_search(&search);
+    planner_close(&search);
     return any;
 }
 
@@ -182,7 +184,7 @@ void planner_complete(const struct problem *problem, const struct estimator *est
 {
     static const struct planner_options options = {.top = 1};
     struct search search;
-    open_search(&search, problem, estimator, &options, arena);
+    planner_open(&search, problem, estimator, &options, arena);
     struct work *work = ARENA_PUSH(arena, struct work, 1);
     work_build(problem, plan, arena, work);
     struct piece *pieces = ARENA_PUSH(arena, struct piece, work->block_count);
@@ -217,5 +219,5 @@ void planner_complete(const struct problem *problem, const struct estimator *est
         }
     }
     estimator->combine(estimator->state, &load, true, arena, out);
-    close_search(&search);
+    planner_close(&search);
 }

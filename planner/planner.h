@@ -76,8 +76,9 @@ struct planner_result {
     struct ranked_plan *plans;      /* fastest first, all fit */
     uint32_t count;                 /* 0: no plan of the space fits in memory */
     /* count 0 and the space not empty: the plan whose fullest stage lacks least, and how much.
-     * Plans that surely need as much memory as one that lacks room, layer for layer, are left out
-     * unless nothing is pruned: with other layers per stage one of them may lack a little less. */
+     * Unless nothing is pruned it is near the least only: of the meshes without room for weights,
+     * states and one micro-batch a few that need least are looked at; of the others no plan that
+     * surely needs as much memory as one that lacks room, or cannot lack 2 % less. */
     struct ranked_plan least_over;
     double least_over_bytes;
     struct certificate certificate;
@@ -88,6 +89,11 @@ struct planner_result {
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena,
                     struct planner_result *out, struct diag *diag);
+
+/* Does any plan of the space fit in memory? Much cheaper than to search for one. False for an
+ * empty space too. */
+bool planner_fits(const struct problem *problem, const struct estimator *estimator,
+                  const struct planner_options *options, struct arena *arena);
 
 /* Fills plan->schedule.layers by the same exact partition that the search uses, and judges it.
  * Out of memory is no fault: then layers are spread as if memory were no limit, and the estimate

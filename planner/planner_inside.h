@@ -35,9 +35,8 @@ struct mesh_node {
     uint64_t leaf_count;            /* per order */
     double bound_s;
     struct pipeline_terms terms;    /* of the first order; stages 0: not known yet */
-    double resident_bytes;          /* weights and their states on some stage at least; probed
-                                     * nodes */
-    bool unfit;                     /* weights and their states alone are too much for a stage */
+    double floor_bytes;             /* some stage has at least that; probed nodes */
+    bool unfit;                     /* that is too much */
 };
 
 struct mesh_nodes {
@@ -125,7 +124,14 @@ struct search {
     uint32_t layers;                /* of the model's middle */
     struct space_faults faults;
     bool stopped;                   /* out of budget */
+    bool fits_only;                 /* what lacks least is not asked for */
 };
+
+/* --- planner.c -------------------------------------------------------------------------------- */
+void planner_open(struct search *search, const struct problem *problem,
+                  const struct estimator *estimator, const struct planner_options *options,
+                  struct arena *arena);
+void planner_close(struct search *search);
 
 /* --- space.c: what there is ------------------------------------------------------------------- */
 void space_enumerate(struct search *search);
@@ -168,13 +174,13 @@ bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 /* --- node.c ----------------------------------------------------------------------------------- */
 struct variant;
 
-/* A rank order of a node with its blocks priced as no policy changes them. */
+/* A rank order of a node before any policy. */
 struct order_work {
     const struct mesh_node *node;
     uint32_t order;
     struct plan *plan;
     struct work *started;
-    struct piece *pieces;           /* of the started program's blocks */
+    struct piece *pieces;           /* of the started program's blocks; NULL: not priced */
     struct pipeline_terms terms;    /* of them */
     struct variant *variants;
 };
@@ -189,6 +195,8 @@ void node_bound(struct search *search, struct mesh_node *node);
 /* In scratch memory. all_forms: as for work_start. */
 struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
                              bool all_forms);
+/* In scratch memory, when not done yet. */
+void node_price(struct search *search, struct order_work *order);
 /* May a shape be fast enough, given the terms of its blocks? May the shape of the node that has
  * the least bubble? */
 bool node_form_passes(const struct search *search, const struct pipeline_terms *of,
@@ -200,6 +208,7 @@ bool node_passes(struct search *search, const struct mesh_node *node,
 /* A rank order under one class. */
 struct variant {
     unsigned long long digest;      /* of the uses */
+    struct order_work *order;
     struct plan plan;
     struct work *work;              /* memory lowered; lists too when priced */
     double resident_bytes;
@@ -209,13 +218,19 @@ struct variant {
     struct variant *next;
 };
 
-/* Made in scratch memory when first asked for, so not under a mark that goes before the order. */
+/* Made in scratch memory when first asked for, so not under a mark that goes before the order. The
+ * order must stay where it is. */
 struct variant *variant_find(struct search *search, struct order_work *order,
                              const struct alternatives *alternatives, uint32_t class);
 /* The same holds. */
-void variant_price(struct search *search, const struct order_work *order, struct variant *variant);
+void variant_price(struct search *search, struct variant *variant);
 /* Sets shape and forms of layers to those of a leaf of the class, until the next call. */
 void variant_keep(struct search *search, struct variant *variant, const struct leaf *leaf);
+/* The fullest stage has at least that, as it is kept now: when a stage begins its first backward,
+ * it holds a micro-batch of all its chunks. */
+double variant_floor_bytes(const struct variant *variant);
+/* The same however it is kept. */
+double variant_least_bytes(const struct variant *variant);
 
 /* --- form.c, probe.c -------------------------------------------------------------------------- */
 /* Judges or prunes all leaves of the shape in these orders; leaf.index: of its first
@@ -225,6 +240,8 @@ void form_search(struct search *search, struct orders *orders, const struct form
 /* Judges a few leaves without any account of it, so that much may be pruned before the search
  * proper. */
 void probe_node(struct search *search, struct mesh_node *node);
+/* Of a started order: what its node holds at least, whether that is too much. */
+void probe_floor(struct search *search, struct mesh_node *node, struct order_work *order);
 /* Nothing fitted so far: a first idea of the least that plans lack. */
 void probe_shortage(struct search *search);
 
@@ -253,8 +270,7 @@ bool layout_partition(const struct search *search, struct load *load, struct lay
 /* One kind of middle layer? */
 bool layout_is_alike(const struct model *model);
 /* Of alike layers: most that memory allows per stage; false when they do not suffice. */
-bool layout_caps(const struct search *search, struct load *load, uint32_t *counts,
-                 struct arena *arena, uint32_t *caps);
+bool layout_caps(const struct search *search, struct load *load, uint32_t *counts, uint32_t *caps);
 
 /* --- stream_cache.c --------------------------------------------------------------------------- */
 #define STREAM_ARENA_BYTES (48u << 20)
@@ -273,9 +289,9 @@ void ranking_push_probe(struct search *search, const struct leaf *leaf);
 /* A search that had to stop shows its probes too. */
 void ranking_add_probes(struct search *search);
 void ranking_push(struct search *search, const struct leaf *leaf);
-/* May a plan with that much resident on some stage lack less than the one that lacks least so
+/* May a plan with at least that much on some stage lack less than the one that lacks least so
  * far? */
-bool ranking_wants_shortage(const struct search *search, double resident_bytes);
+bool ranking_wants_shortage(const struct search *search, double floor_bytes);
 
 /* --- answer.c --------------------------------------------------------------------------------- */
 void answer_fill(struct search *search, struct planner_result *out);

@@ -1,6 +1,9 @@
 /* Good leaves found cheaply, so that the search proper can prune from the start. */
 #include "planner/planner_inside.h"
 
+/* Where nothing fits, so many nodes are looked at for the plan that lacks least. */
+#define SHORTAGE_NODES 4
+
 static bool is_probed(const struct forms *forms, uint32_t form)
 {
     return form == 0 || form + 1 == forms->count || forms->items[form].chunks == 2 ||
@@ -18,7 +21,7 @@ static void probe_form(struct search *search, struct order_work *order, struct l
     for (uint32_t i = 0; i < count && !fits; i += step) {
         struct variant *variant = variant_find(search, order, leaf->alternatives,
                                                space_find_class(leaf->alternatives, i));
-        variant_price(search, order, variant);
+        variant_price(search, variant);
         leaf->alternative = i;
         leaf->index = first + i;
         step = i < 8 ? 1 : (count + 15) / 16;
@@ -28,20 +31,20 @@ static void probe_form(struct search *search, struct order_work *order, struct l
     leaf->index = first;
 }
 
-/* Weights and their states must fit whatever policies are used; shapes differ in nothing that
- * stays on the device. */
-static void find_unfit(struct search *search, struct mesh_node *node, struct order_work *order)
+/* Weights, their states, one micro-batch must fit whatever policies are used; shapes differ in
+ * none of them. */
+void probe_floor(struct search *search, struct mesh_node *node, struct order_work *order)
 {
     const struct forms *forms = space_forms(search, node);
     const struct alternatives *alternatives =
         space_alternatives(search, node, &forms->items[forms->count - 1]);
     double least = -1.0;
     for (uint32_t class = 0; class < alternatives->class_count; class ++) {
-        const double bytes = variant_find(search, order, alternatives, class)->resident_bytes;
+        const double bytes = variant_least_bytes(variant_find(search, order, alternatives, class));
         least = least < 0.0 || bytes < least ? bytes : least;
     }
-    node->resident_bytes = least;
-    node->unfit = least > search->estimator->capacity_bytes(search->estimator->state);
+    node->floor_bytes = least;
+    node->unfit = least * ROUNDING > search->estimator->capacity_bytes(search->estimator->state);
 }
 
 void probe_node(struct search *search, struct mesh_node *node)
@@ -49,6 +52,7 @@ void probe_node(struct search *search, struct mesh_node *node)
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct forms *forms = space_forms(search, node);
     struct order_work order = node_start(search, node, node->first_order, false);
+    node_price(search, &order);
     node->terms = order.terms;
     if (!node_passes(search, node, &order.terms)) {
         arena_pop(&search->scratch, mark);
@@ -56,7 +60,10 @@ void probe_node(struct search *search, struct mesh_node *node)
     }
     order = node_start(search, node, node->first_order, true);
     struct leaf leaf = {.node = node->index, .order = node->first_order};
-    find_unfit(search, node, &order);
+    probe_floor(search, node, &order);
+    if (!node->unfit) {
+        node_price(search, &order);
+    }
     for (uint32_t i = 0; i < forms->count && !node->unfit; i++) {
         leaf.form = forms->items[i];
         leaf.alternatives = space_alternatives(search, node, &leaf.form);
@@ -69,32 +76,68 @@ void probe_node(struct search *search, struct mesh_node *node)
     stream_cache_trim(search);
 }
 
-/* From the node with the least on its devices. */
-void probe_shortage(struct search *search)
+/* --- nothing fits: what lacks least ------------------------------------------------------------ */
+
+/* The next node by the least that its devices hold, behind (floor, index) of `before`. */
+static const struct mesh_node *find_next(const struct mesh_nodes *nodes,
+                                         const struct mesh_node *before)
 {
-    const struct mesh_nodes *nodes = &search->nodes;
-    const struct mesh_node *least = &nodes->items[0];
-    for (uint32_t i = 1; i < nodes->count; i++) {
-        least = nodes->items[i].resident_bytes < least->resident_bytes ? &nodes->items[i] : least;
+    const struct mesh_node *next = NULL;
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        const struct mesh_node *node = &nodes->items[i];
+        const bool behind = before == NULL || node->floor_bytes > before->floor_bytes ||
+                            (node->floor_bytes == before->floor_bytes && node > before);
+        if (behind && (next == NULL || node->floor_bytes < next->floor_bytes)) {
+            next = node;
+        }
     }
+    return next;
+}
+
+/* From the leanest alternative. */
+static void note_form(struct search *search, struct order_work *order, struct leaf leaf)
+{
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
-    struct order_work order = node_start(search, least, least->first_order, true);
-    const struct forms *forms = space_forms(search, least);
-    struct leaf leaf = {.node = least->index, .order = least->first_order};
+    const uint64_t first = leaf.index;
+    for (uint32_t left = leaf.alternatives->count; left > 0; left--) {
+        leaf.alternative = left - 1;
+        leaf.index = first + leaf.alternative;
+        const uint32_t class = space_find_class(leaf.alternatives, leaf.alternative);
+        (void)leaf_caps(search, variant_find(search, order, leaf.alternatives, class), &leaf, caps);
+    }
+    arena_pop(&search->scratch, mark);
+}
+
+/* More chunks only hold more: of each schedule the shape with the fewest. */
+static void note_node(struct search *search, const struct mesh_node *node)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    struct order_work order = node_start(search, node, node->first_order, true);
+    const struct forms *forms = space_forms(search, node);
+    struct leaf leaf = {.node = node->index, .order = node->first_order};
     for (uint32_t i = 0; i < forms->count; i++) {
         leaf.form = forms->items[i];
-        leaf.alternatives = space_alternatives(search, least, &leaf.form);
-        for (leaf.alternative = 0; leaf.alternative < leaf.alternatives->count;
-             leaf.alternative++) {
-            struct variant *variant =
-                variant_find(search, &order, leaf.alternatives,
-                             space_find_class(leaf.alternatives, leaf.alternative));
-            variant_price(search, &order, variant);
-            (void)leaf_caps(search, variant, &leaf, caps);
-            leaf.index++;
+        leaf.alternatives = space_alternatives(search, node, &leaf.form);
+        for (uint32_t class = 0; class < leaf.alternatives->class_count; class ++) {
+            variant_price(search, variant_find(search, &order, leaf.alternatives, class));
         }
+        if (i == 0 || leaf.form.schedule != forms->items[i - 1].schedule) {
+            note_form(search, &order, leaf);
+        }
+        leaf.index += leaf.alternatives->count;
     }
     arena_pop(&search->scratch, mark);
     stream_cache_trim(search);
+}
+
+void probe_shortage(struct search *search)
+{
+    const struct mesh_node *node = find_next(&search->nodes, NULL);
+    for (uint32_t i = 0; i < SHORTAGE_NODES && node != NULL; i++) {
+        if (ranking_wants_shortage(search, node->floor_bytes)) {
+            note_node(search, node);
+        }
+        node = find_next(&search->nodes, node);
+    }
 }

@@ -4,6 +4,8 @@
 #include "planner/planner_inside.h"
 
 #define NOTHING_YET_S 1e300
+/* A plan that may lack less is looked at when it may lack that much less. */
+#define SHORTAGE_WORTH 0.98
 
 double ranking_threshold_s(const struct search *search)
 {
@@ -81,9 +83,10 @@ void ranking_push(struct search *search, const struct leaf *leaf)
     insert(search, leaf, search->best, &search->best_count);
 }
 
-bool ranking_wants_shortage(const struct search *search, double resident_bytes)
+bool ranking_wants_shortage(const struct search *search, double floor_bytes)
 {
-    const double over =
-        resident_bytes - search->estimator->capacity_bytes(search->estimator->state);
-    return search->least_over.layers == NULL || over < search->least_over_bytes;
+    const double over = floor_bytes - search->estimator->capacity_bytes(search->estimator->state);
+    return !search->fits_only && search->best_count == 0 && search->probe_count == 0 &&
+           (search->least_over.layers == NULL || search->options->no_prune ||
+            over < SHORTAGE_WORTH * search->least_over_bytes);
 }

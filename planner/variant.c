@@ -17,6 +17,57 @@ static double resident_bytes(const struct work *work)
     return bytes / work->shape.stages;
 }
 
+/* What a micro-batch keeps of a layer in its leanest form. */
+static double leanest_bytes(const struct work *work, uint32_t part)
+{
+    double least = work->blocks[work_find_block(work, part, KEEP_ALL)].saved_bytes;
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        const struct work_block *block = &work->blocks[b];
+        least = block->part == part && block->saved_bytes < least ? block->saved_bytes : least;
+    }
+    return least;
+}
+
+/* Of all layers, at least: as many as may be are in the other form. */
+static double saved_bytes(const struct work *work)
+{
+    const struct model *model = work->problem->model;
+    double left = (double)work->recompute_layers * work->shape.stages * work->shape.chunks;
+    double bytes = 0.0;
+    for (uint32_t run = 1; run + 1 < model->run_count; run++) {
+        const uint32_t part = model->chain[run].part;
+        const double count = model->chain[run].count, again = left < count ? left : count;
+        const double plain = work->blocks[work_find_block(work, part, KEEP_ALL)].saved_bytes;
+        const double other = work->blocks[work_find_block(work, part, work->keep)].saved_bytes;
+        bytes += count * plain - (other < plain ? again * (plain - other) : 0.0);
+        left -= other < plain ? again : 0.0;
+    }
+    return bytes;
+}
+
+static bool keeps_for_backward(const struct work *work)
+{
+    return task_trains(&work->problem->setup->task);
+}
+
+double variant_floor_bytes(const struct variant *variant)
+{
+    const struct work *work = variant->work;
+    return variant->resident_bytes +
+           (keeps_for_backward(work) ? saved_bytes(work) / work->shape.stages : 0.0);
+}
+
+double variant_least_bytes(const struct variant *variant)
+{
+    const struct work *work = variant->work;
+    const struct model *model = work->problem->model;
+    double bytes = 0.0;
+    for (uint32_t run = 1; run + 1 < model->run_count && keeps_for_backward(work); run++) {
+        bytes += model->chain[run].count * leanest_bytes(work, model->chain[run].part);
+    }
+    return variant->resident_bytes + bytes / work->shape.stages;
+}
+
 struct variant *variant_find(struct search *search, struct order_work *order,
                              const struct alternatives *alternatives, uint32_t class)
 {
@@ -29,6 +80,7 @@ struct variant *variant_find(struct search *search, struct order_work *order,
     struct arena *arena = &search->scratch;
     struct variant *variant = ARENA_PUSH(arena, struct variant, 1);
     variant->digest = digest;
+    variant->order = order;
     variant->plan = *order->plan;
     variant->plan.policy_count =
         space_class_uses(alternatives, class, arena, &variant->plan.policies);
@@ -41,17 +93,19 @@ struct variant *variant_find(struct search *search, struct order_work *order,
     return variant;
 }
 
-void variant_price(struct search *search, const struct order_work *order, struct variant *variant)
+void variant_price(struct search *search, struct variant *variant)
 {
     if (variant->pieces != NULL) {
         return;
     }
     const struct estimator *estimator = search->estimator;
     const struct work *work = variant->work;
+    node_price(search, variant->order);
     work_lower_lists(variant->work, &search->scratch);
     variant->pieces = ARENA_PUSH(&search->scratch, struct piece, work->block_count);
     for (uint32_t b = 0; b < work->block_count; b++) {
-        estimator->piece(estimator->state, work, b, &order->pieces[b], &variant->pieces[b]);
+        estimator->piece(estimator->state, work, b, &variant->order->pieces[b],
+                         &variant->pieces[b]);
     }
     variant->send_s = estimator->message_s(estimator->state, work, &work->send);
     variant->tied_s = estimator->message_s(estimator->state, work, &work->tied);

@@ -5,23 +5,15 @@
 
 #define DEVICES_MAX 262144u
 
-/* Does any plan fit there? The search looks at lean plans only, stops at the first. */
+/* Does any plan fit there? Only lean ones are asked. */
 static bool fits_on(struct command *command, const struct question *question,
                     const struct planner_options *options, uint32_t degree)
 {
     struct question *moved = ARENA_PUSH(command->arena, struct question, 1);
-    struct planner_options first = *options;
-    struct planner_result result;
-    struct diag diag;
-    diag_init(&diag, command->arena);
-    plan_flags_pin_lean(&first.pins, command->arena);
-    first.top = 1;
-    first.budget = 1;
-    first.no_prune = false;
+    struct planner_options lean = *options;
+    plan_flags_pin_lean(&lean.pins, command->arena);
     return problem_flags_scale(command, question, degree, moved) &&
-           planner_search(&moved->problem, &moved->estimator, &first, command->arena, &result,
-                          &diag) &&
-           result.count > 0;
+           planner_fits(&moved->problem, &moved->estimator, &lean, command->arena);
 }
 
 /* Degree of the last level: doubled until something fits, then halved back towards the last that
