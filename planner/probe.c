@@ -76,7 +76,7 @@ void probe_node(struct search *search, struct mesh_node *node)
     stream_cache_trim(search);
 }
 
-/* --- nothing fits: what lacks least ------------------------------------------------------------ */
+/* --- nothing fits: what lacks least ----------------------------------------------------------- */
 
 /* The next node by the least that its devices hold, behind (floor, index) of `before`. */
 static const struct mesh_node *find_next(const struct mesh_nodes *nodes,

@@ -86,7 +86,7 @@ void ranking_push(struct search *search, const struct leaf *leaf)
 bool ranking_wants_shortage(const struct search *search, double floor_bytes)
 {
     const double over = floor_bytes - search->estimator->capacity_bytes(search->estimator->state);
+    const double worth = search->options->no_prune ? 1.0 : SHORTAGE_WORTH;
     return !search->fits_only && search->best_count == 0 && search->probe_count == 0 &&
-           (search->least_over.layers == NULL || search->options->no_prune ||
-            over < SHORTAGE_WORTH * search->least_over_bytes);
+           (search->least_over.layers == NULL || over < worth * search->least_over_bytes);
 }
