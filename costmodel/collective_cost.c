@@ -12,15 +12,14 @@ static double page_s(const struct collective_page *page, const struct collective
         for (uint32_t k = 0; k < phase->class_count; k++) {
             const struct path_class *class = &phase->classes[k];
             const struct link_kind *link = prices_find_link(request->prices, class->link);
-            const uint32_t own =
-                protocol < link->protocol_count ? protocol : link->protocol_count - 1;
+            const double bytes = request->bytes * class->bytes_frac;
+            const uint32_t own = prices_find_protocol(link, protocol, request->kind, bytes);
             const struct path path = {.latency_s = class->latency_s,
                                       .bandwidth_Bps = class->bandwidth_Bps,
                                       .link = class->link};
             const struct message_price price =
                 prices_message(request->prices, &path, own, class->in_network);
-            const double message_s =
-                price.latency_s + request->bytes * class->bytes_frac / price.rate_Bps;
+            const double message_s = price.latency_s + bytes / price.rate_Bps;
             slowest = message_s > slowest ? message_s : slowest;
             base_s = link->base_s > base_s ? link->base_s : base_s;
         }
@@ -93,7 +92,8 @@ struct collective_choice collective_cost_find(struct collective_book *book,
     for (uint32_t i = 0; i < collective_table_count; i++) {
         const struct collective *member = collective_table[i];
         if (!serves(member, request->kind) ||
-            (request->member != NULL && request->member != member)) {
+            (request->member == NULL ? !prices_offers(request->prices, request->kind, member)
+                                     : request->member != member)) {
             continue;
         }
         shape.pipeline = 1;

@@ -53,6 +53,44 @@ static bool check_link(const struct prices *prices, const char *where, const cha
                      "%s: link kind '%s' has no price", where, name);
 }
 
+/* The library of one more link; two of them leave the choice open. */
+static void join_library(struct prices *prices, const char *link, bool first)
+{
+    const struct link_kind *kind = find_link(prices, link);
+    const char *library = kind == NULL ? NULL : kind->library;
+    const bool same =
+        prices->library != NULL && library != NULL && strcmp(prices->library, library) == 0;
+    prices->library = first ? library : same ? library : NULL;
+}
+
+static void find_library(const struct cluster *cluster, struct prices *prices)
+{
+    for (uint32_t i = 0; i < cluster->level_count; i++) {
+        join_library(prices, cluster->levels[i].link, i == 0);
+    }
+    for (uint32_t i = 0; i < cluster->link_count; i++) {
+        join_library(prices, cluster->links[i].link, i == 0);
+    }
+}
+
+bool prices_offers(const struct prices *prices, enum collective_kind kind,
+                   const struct collective *member)
+{
+    for (uint32_t i = 0; prices->library != NULL && i < prices->library_kind_count; i++) {
+        const struct library_kind *row = &prices->library_kinds[i];
+        bool has = false;
+        if (strcmp(row->library, prices->library) != 0 ||
+            strcmp(row->kind, collective_kind_name(kind)) != 0) {
+            continue;
+        }
+        for (uint32_t k = 0; k < row->member_count; k++) {
+            has = has || strcmp(row->members[k], member->name) == 0;
+        }
+        return has;
+    }
+    return true;
+}
+
 bool prices_read(const struct cluster *cluster, const struct runtime *runtime, struct arena *arena,
                  struct prices *out, struct diag *diag)
 {
@@ -78,9 +116,20 @@ bool prices_read(const struct cluster *cluster, const struct runtime *runtime, s
                good;
     }
     if (good) {
+        find_library(cluster, &read);
         *out = read;
     }
     return good;
+}
+
+uint32_t prices_find_protocol(const struct link_kind *link, uint32_t protocol,
+                              enum collective_kind kind, double message_bytes)
+{
+    const uint32_t last = link->protocol_count - 1;
+    const bool pairs = kind == COLLECTIVE_ALL_TO_ALL || kind == COLLECTIVE_SEND;
+    return protocol >= last || (pairs && message_bytes > link->protocols[protocol].pairs_max_bytes)
+               ? last
+               : protocol;
 }
 
 struct message_price prices_message(const struct prices *prices, const struct path *path,

@@ -26,6 +26,8 @@ struct protocol {
     double latency_s;           /* per step, on top of the path's own */
     double rate_frac;           /* of the path's bandwidth */
     double rate_cap_Bps;        /* 0: none */
+    double pairs_max_bytes;     /* largest message between two ranks alone (all-to-all, send) that
+                                 * it carries */
 };
 
 /* One row of prices/fabric.json. */
@@ -36,16 +38,35 @@ struct link_kind {
     uint32_t protocol_count;
     double in_network_latency_s, in_network_rate_frac;  /* a step through a reducing switch; rate 0:
                                                          * as the protocols say */
+    double own_copy;            /* time that an out-of-place call takes for the rank's own share, in
+                                 * times of sending it by the last protocol; benchmarks only */
+    const char *library;        /* whose algorithms run over it; NULL: any */
     double sm_frac;             /* share of compute units that its kernels hold while running */
     const char *source;
 };
+
+/* Algorithms that a library of collectives has for one kind. */
+struct library_kind {
+    const char *library;
+    const char *kind; /* as collective_kind_name */
+    const char **members;
+    uint32_t member_count;
+};
+
+struct measured_kernels;
 
 struct prices {
     const struct accelerator *accelerators;     /* of the cluster */
     uint32_t accelerator_count;
     struct link_kind *links;
     uint32_t link_count;
+    struct library_kind *library_kinds;
+    uint32_t library_kind_count;
+    const char *library;        /* of all links of the cluster, NULL: several or none */
     double op_overhead_s;       /* from the runtime */
+    bool bench;                 /* kernels alone and back to back, as benchmarks time them, instead
+                                 * of within a training step; false as read */
+    const struct measured_kernels *measured; /* per accelerator, from a profile; NULL: none */
 };
 
 /* Loads prices/fabric.json of the data folder; every link kind that the cluster names must be in
@@ -61,6 +82,17 @@ double prices_compute_s(const struct prices *prices, uint32_t accelerator,
 
 /* BUG if there is none. */
 const struct link_kind *prices_find_link(const struct prices *prices, const char *name);
+
+/* May the algorithm be chosen where none is asked for by name? Yes where the cluster's links leave
+ * it open or their library has it for that kind. */
+bool prices_offers(const struct prices *prices, enum collective_kind kind,
+                   const struct collective *member);
+
+/* Index of the protocol that carries a message when `protocol` is chosen for the whole
+ * collective: itself, or the link's last where the link has fewer or the message is too large a
+ * one of a pair. */
+uint32_t prices_find_protocol(const struct link_kind *link, uint32_t protocol,
+                              enum collective_kind kind, double message_bytes);
 
 /* Terms of one step of one message over a path alone on it: latency + bytes / rate. */
 struct message_price {

@@ -113,13 +113,24 @@ static void handle(void *state, uint32_t id)
     }
 }
 
+/* Every message of an all-to-all is one share of the buffer, a send is all of it; only such
+ * messages between pairs depend on their size for their protocol. */
+static double pair_frac(const struct program *program)
+{
+    const enum collective_kind kind = program->request->kind;
+    return kind == COLLECTIVE_ALL_TO_ALL ? 1.0 / (double)program->shape.ranks
+           : kind == COLLECTIVE_SEND     ? 1.0
+                                         : 0.0;
+}
+
 static void price_ways(struct run *run, struct arena *arena)
 {
     const struct program *program = run->program;
     run->prices = ARENA_PUSH(arena, struct world_flow, program->way_count);
     for (uint32_t i = 0; i < program->way_count; i++) {
-        const struct program_step step = {.way = i};
-        run->prices[i] = program_find_flow(program, &step, run->protocol, 0.0);
+        const struct program_step step = {.way = i, .bytes_frac = pair_frac(program)};
+        run->prices[i] = program_find_flow(program, &step, run->protocol, run->request->bytes);
+        run->prices[i].bytes = 0.0;
     }
 }
 
@@ -238,7 +249,8 @@ bool collective_run(const struct collective_run_request *request, struct arena *
     for (uint32_t i = 0; i < collective_table_count && shape.ranks > 1; i++) {
         const struct collective *member = collective_table[i];
         const bool is_asked = request->member == member;
-        if ((request->member == NULL || is_asked) &&
+        if ((is_asked ||
+             (request->member == NULL && prices_offers(request->prices, request->kind, member))) &&
             collective_accepts(member, request->kind, &shape) &&
             (is_asked || !program_is_dense(member, request->kind, &shape))) {
             try_member(request, member, shape, arena, &best);

@@ -87,7 +87,7 @@ static struct lump price_sort(const struct lump_book *book, const struct sort *s
                               uint32_t protocol, double bytes)
 {
     const struct link_kind *link = sort->link;
-    const uint32_t own = protocol < link->protocol_count ? protocol : link->protocol_count - 1;
+    const uint32_t own = prices_find_protocol(link, protocol, sort->kind, bytes * sort->bytes_frac);
     const struct path path = {
         .latency_s = sort->latency_s, .bandwidth_Bps = sort->shared_Bps, .link = link->name};
     const struct message_price price = prices_message(book->prices, &path, own, sort->in_network);
@@ -161,6 +161,7 @@ struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t
         BUG("no way from device %u to device %u: the cluster was not checked", from, to);
     }
     const struct sort sort = {.level = path.level,
+                              .kind = COLLECTIVE_SEND,
                               .link = prices_find_link(book->prices, path.link),
                               .latency_s = path.latency_s,
                               .port_Bps = book->port_Bps == NULL
@@ -212,6 +213,9 @@ static void try_all(struct trial *trial)
     collective_group_find(trial->book->cluster, trial->group, 0, &shape);
     for (uint32_t i = 0; i < collective_table_count; i++) {
         const struct collective *member = collective_table[i];
+        if (!prices_offers(trial->book->prices, trial->kind, member)) {
+            continue;
+        }
         for (uint32_t pipeline = 1; pipeline <= member->pipeline_max; pipeline *= 2) {
             shape.pipeline = pipeline;
             if (collective_accepts(member, trial->kind, &shape) &&

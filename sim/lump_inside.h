@@ -8,6 +8,7 @@
 /* Messages of a round with the same terms. */
 struct sort {
     uint32_t level;
+    enum collective_kind kind;
     const struct link_kind *link;
     double latency_s;
     double shared_Bps;              /* of the way, shared with the round's other messages */

@@ -186,6 +186,7 @@ static struct sort sort_of(const struct look *look, const struct seen *seen)
     /* down from a switch comes one sum, or what all others sent */
     const double times = seen->in_network && !seen->reduces ? (double)(ranks - 1) : 1.0;
     return (struct sort){.level = seen->level,
+                         .kind = look->request->kind,
                          .link = seen->link,
                          .latency_s = seen->in_network ? 2.0 * seen->latency_s : seen->latency_s,
                          .shared_Bps = shared_Bps,

@@ -219,7 +219,7 @@ struct world_flow program_find_flow(const struct program *program, const struct 
 {
     const struct program_way *way = &program->ways[step->way];
     const uint32_t own =
-        protocol < way->link->protocol_count ? protocol : way->link->protocol_count - 1;
+        prices_find_protocol(way->link, protocol, program->request->kind, bytes * step->bytes_frac);
     const struct path path = {.latency_s = way->latency_s,
                               .bandwidth_Bps = way->bandwidth_Bps,
                               .link = way->link->name,

@@ -125,6 +125,7 @@ static bool read_question(struct command *command, struct answer *out)
            runtime_read(runtime, (struct diag_place){0}, command->arena, &out->runtime,
                         command->diag) &&
            prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag) &&
+           problem_flags_read_profile(command, &out->prices) &&
            read_ranks(command, &out->cluster, out->kind, &out->group) &&
            read_algorithm(command, &out->member) && read_sizes(command, out);
 }
@@ -314,6 +315,11 @@ static const struct flag flags[] = {
      .help = "one of `shardplan list collectives`, or auto: the fastest for each size",
      .fallback = AUTO},
     PROBLEM_FLAG_RUNTIME("training framework"),
+    {.name = PROFILE_FLAG,
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "measured collectives of the accelerator: fitted links beside the shipped ones",
+     .absent = "shipped links"},
     {.name = NULL},
 };
 

@@ -292,6 +292,11 @@ static const struct flag plan_flags[] = {
      .value = "S",
      .help = "of the first run's draws",
      .fallback = "0"},
+    {.name = PROFILE_FLAG,
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "measurements of the accelerator beside the formulas",
+     .absent = "formulas alone"},
     {.name = NULL},
 };
 

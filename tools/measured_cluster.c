@@ -63,10 +63,17 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "8x400Gb/s", "4x Omni-Path 100Gb/s": the text's first number counts what stands behind its 'x',
- * but not what follows in brackets. */
+/* "8x400Gb/s", "EFA 4x100Gb/s", "4x Omni-Path 100Gb/s": the count before an 'x' right before the
+ * number, else the text's first number where an 'x' follows it, but not for what stands in
+ * brackets. */
 static double times_of(const char *text, const char *at)
 {
+    if (at > text + 1 && at[-1] == 'x' && is_digit(at[-2])) {
+        const char *count = at - 2;
+        for (; count > text && is_digit(count[-1]); count--) {
+        }
+        return strtod(count, NULL);
+    }
     const size_t digits = strspn(text, "0123456789");
     const char *bracket = strchr(text, '(');
     const bool counts = digits > 0 && text[digits] == 'x' && at > text + digits &&
@@ -114,8 +121,12 @@ static const char *outer_link(const char *text, double device_Bps)
 {
     static const char *const efa[] = {"EFA", NULL}, *const ethernet[] = {"RoCE", "Ethernet", NULL};
     static const char *const omni[] = {"Omni-Path", NULL};
+    static const char *const tcpxo[] = {"TCPXO", NULL}, *const tcpx[] = {"TCPX", NULL};
     if (measured_find_word(text, efa) != NULL) {
         return "efa";
+    }
+    if (measured_find_word(text, tcpx) != NULL) {
+        return measured_find_word(text, tcpxo) != NULL ? "tcpxo" : "tcpx";
     }
     if (measured_find_word(text, ethernet) != NULL) {
         return "roce-400";

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "prices/profile.h"
+
 static const struct diag_place nowhere = {0};
 
 #define RUNS_ON \
@@ -51,6 +53,11 @@ static const struct flag problem_list[] = {
     {.name = "--optimizer", .kind = FLAG_CHOICE, .help = "optimizer", .fallback = "adam"},
     PROBLEM_FLAG_RUNTIME("training framework: what it accepts, overlaps, costs (shardplan list "
                          "runtimes)"),
+    {.name = PROFILE_FLAG,
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "measurements of the accelerator (shardplan calibrate --output) beside the formulas",
+     .absent = "formulas alone"},
     {.name = "--attention", .kind = FLAG_CHOICE, .help = "attention kernel", .fallback = "flash"},
     {.name = "--task",
      .kind = FLAG_TEXT,
@@ -182,9 +189,20 @@ static bool read_setup(struct command *command, struct question *out)
            setup_check(setup, command->diag);
 }
 
+bool problem_flags_read_profile(struct command *command, struct prices *prices)
+{
+    const char *path;
+    struct profile *profile = ARENA_PUSH(command->arena, struct profile, 1);
+    return !command_has(command, PROFILE_FLAG) ||
+           (command_text(command, PROFILE_FLAG, &path) &&
+            profile_read(path, command->arena, profile, command->diag) &&
+            profile_apply(profile, command->arena, prices, command->diag));
+}
+
 static bool join(struct command *command, struct question *out)
 {
-    if (!prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag)) {
+    if (!prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag) ||
+        !problem_flags_read_profile(command, &out->prices)) {
         return false;
     }
     costmodel_init(&out->costmodel, &out->problem, &out->prices, command->arena);
@@ -235,9 +253,13 @@ bool problem_flags_read(struct command *command, struct question *out)
     return join(command, out);
 }
 
-/* Beside a configuration of a runtime stand what it does not say: the cluster, the model. */
+/* Beside a configuration of a runtime stand what it does not say: the cluster, the model; beside any
+ * the measurements to judge it by. */
 static bool is_told(const struct command *command, const char *flag)
 {
+    if (strcmp(flag, PROFILE_FLAG) == 0) {
+        return false;
+    }
     return !command_has(command, "--config") ||
            (strcmp(flag, "--model") != 0 && strcmp(flag, "--cluster") != 0);
 }

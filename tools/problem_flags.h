@@ -29,6 +29,8 @@ struct question {
         .fallback = RUNTIME_DEFAULT \
     }
 
+#define PROFILE_FLAG "--profile"
+
 /* Groups of flags for command tables. */
 const struct flag *problem_flags_build(struct arena *arena);
 /* --device and --fabric: what a topology file or joined clusters leave open. */
@@ -39,6 +41,8 @@ bool problem_flags_read(struct command *command, struct question *out);
 bool problem_flags_read_cluster(struct command *command, struct cluster *out);
 /* The cluster of that name or path, with problem_flags_topology where the command has them. */
 bool problem_flags_find_cluster(struct command *command, const char *text, struct cluster *out);
+/* Lets the prices follow the profile of --profile, if it is given. */
+bool problem_flags_read_profile(struct command *command, struct prices *prices);
 /* From a file's problem, which flags must not contradict. */
 bool problem_flags_adopt(struct command *command, const struct problem *problem,
                          struct question *out);

@@ -1,7 +1,22 @@
 /* Keys of a judged plan: stable names with the unit in them. */
 #include "tools/plan_flags.h"
+#include "tools/problem_flags.h"
 #include "tools/report.h"
 #include "tools/request_times.h"
+
+/* The profile was read before: a file that has gone since is left out. */
+static void push_profile_digest(struct command *command, struct json_writer *out)
+{
+    const char *path;
+    struct text text;
+    text_init(&text, command->arena);
+    if (command_has(command, PROFILE_FLAG) && command_text(command, PROFILE_FLAG, &path) &&
+        command_read_file(command, path, &text)) {
+        json_push_key_string(out, "profile",
+                             text_build(command->arena, "%016llx",
+                                        text_digest(TEXT_DIGEST_SEED, text.bytes, text.length)));
+    }
+}
 
 void report_push_head(struct command *command, const struct problem *problem,
                       struct json_writer *out)
@@ -14,6 +29,7 @@ void report_push_head(struct command *command, const struct problem *problem,
     json_push_key_string(out, "cluster", text_build(arena, "%016llx", problem->cluster->digest));
     json_push_key_string(out, "setup",
                          text_build(arena, "%016llx", setup_digest(problem->setup, arena)));
+    push_profile_digest(command, out);
     json_pop_object(out);
 }
 

@@ -4,6 +4,7 @@
 #include <float.h>
 
 #include "base/text.h"
+#include "topologies/accelerator_inside.h"
 #include "topologies/catalogue.h"
 #include "topologies/member.h"
 
@@ -116,11 +117,15 @@ static bool check_kernels(const struct accelerator *accelerator, struct diag_pla
     good = expect(good && is_frac(accelerator->memory_efficiency_frac), accelerator, place,
                   "efficiencies and tile factors must be over 0 and at most 1", diag);
     good = expect(is_not_negative(accelerator->gemm_k_overhead) &&
+                      is_not_negative(accelerator->gemm_low_k_overhead) &&
                       is_not_negative(accelerator->launch_s),
                   accelerator, place, "K overhead and launch time must not be negative", diag) &&
            good;
     good = expect(!(accelerator->launch_s > LAUNCH_S_MAX), accelerator, place,
                   "a launch takes more than 10 ms: kernels start within microseconds", diag) &&
+           good;
+    good = expect(accelerator->gemm_wave_frac >= 0 && accelerator->gemm_wave_frac <= 1, accelerator,
+                  place, "the lost share of a wave is from 0 to 1", diag) &&
            good;
     bool points = accelerator->attention_point_count <= ATTENTION_POINT_MAX;
     for (uint32_t i = 0; points && i < accelerator->attention_point_count; i++) {
@@ -227,8 +232,8 @@ static bool read_tiles(struct json_value gemm, struct accelerator *out, struct d
 static bool read_gemm(struct json_value object, struct arena *arena, struct accelerator *out,
                       struct diag *diag)
 {
-    static const char *const keys[] = {"efficiency",  "k_overhead", "launch",
-                                       "tile_factor", "source",     NULL};
+    static const char *const keys[] = {"efficiency", "k_overhead",  "low_k_overhead", "wave",
+                                       "launch",     "tile_factor", "source",         NULL};
     struct json_value gemm;
     if (!member_read_object(object, "gemm", "how matrix products run", &gemm, diag)) {
         return false;
@@ -237,6 +242,10 @@ static bool read_gemm(struct json_value object, struct arena *arena, struct acce
     good = json_read_double(gemm, "efficiency", 0, 1, &out->gemm_efficiency_frac, diag) && good;
     good = json_read_double(gemm, "k_overhead", 0, K_OVERHEAD_MAX, &out->gemm_k_overhead, diag) &&
            good;
+    good = json_read_double_or(gemm, "low_k_overhead", 0, K_OVERHEAD_MAX, out->gemm_k_overhead,
+                               &out->gemm_low_k_overhead, diag) &&
+           good;
+    good = json_read_double_or(gemm, "wave", 0, 1, 1, &out->gemm_wave_frac, diag) && good;
     good = json_read_quantity(gemm, "launch", UNIT_SECONDS, &out->launch_s, diag) && good;
     good = json_read_string_or(gemm, "source", "", arena, &out->gemm_source, diag) && good;
     return read_tiles(gemm, out, diag) && good;
@@ -305,7 +314,8 @@ static bool read_table(struct json_value attention, enum attention_table table,
 static bool read_attention(struct json_value object, struct arena *arena, struct accelerator *out,
                            struct diag *diag)
 {
-    static const char *const keys[] = {"forward_frac", "backward_frac", "source", NULL};
+    static const char *const keys[] = {"forward_frac", "backward_frac", "half_keys",
+                                       "tail",         "source",        NULL};
     struct json_value attention;
     if (!member_read_object(object, "attention", "how attention kernels run", &attention, diag)) {
         return false;
@@ -316,7 +326,7 @@ static bool read_attention(struct json_value object, struct arena *arena, struct
     for (enum attention_table table = 0; good && table < TABLE_COUNT; table++) {
         good = read_table(attention, table, out, diag);
     }
-    return good;
+    return accelerator_read_short(attention, out, diag) && good;
 }
 
 bool accelerator_read_json(struct json_value object, struct arena *arena, struct accelerator *out,
@@ -337,6 +347,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
                                        "shared_memory_per_unit",
                                        "gemm",
                                        "attention",
+                                       "bench",
                                        "memory_efficiency",
                                        "scaleup",
                                        "scaleup_link",
@@ -369,6 +380,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
     good = read_peaks(object, &read, diag) && good;
     good = read_gemm(object, arena, &read, diag) && good;
     good = read_attention(object, arena, &read, diag) && good;
+    good = accelerator_read_bench(object, arena, &read.bench, diag) && good;
     if (!good || !check_at(&read, json_place(object), diag)) {
         return false;
     }
@@ -391,6 +403,12 @@ static void dump_kernels(const struct accelerator *accelerator, struct json_writ
     json_push_object(out);
     json_push_key_double(out, "efficiency", accelerator->gemm_efficiency_frac);
     json_push_key_double(out, "k_overhead", accelerator->gemm_k_overhead);
+    if (accelerator->gemm_low_k_overhead != accelerator->gemm_k_overhead) {
+        json_push_key_double(out, "low_k_overhead", accelerator->gemm_low_k_overhead);
+    }
+    if (accelerator->gemm_wave_frac != 1) {
+        json_push_key_double(out, "wave", accelerator->gemm_wave_frac);
+    }
     json_push_key_quantity(out, "launch", UNIT_SECONDS, accelerator->launch_s);
     json_push_key(out, "tile_factor");
     json_push_array(out);
@@ -432,6 +450,7 @@ static void dump_attention(const struct accelerator *accelerator, struct json_wr
     dump_table(accelerator, FULL_BACKWARD, out);
     dump_table(accelerator, CAUSAL_BACKWARD, out);
     json_pop_object(out);
+    accelerator_dump_short(accelerator, out);
     dump_text("source", accelerator->attention_source, out);
     json_pop_object(out);
 }
@@ -470,6 +489,7 @@ void accelerator_dump(const struct accelerator *accelerator, struct json_writer 
     }
     dump_kernels(accelerator, out);
     dump_attention(accelerator, out);
+    accelerator_dump_bench(&accelerator->bench, out);
     json_push_key_double(out, "memory_efficiency", accelerator->memory_efficiency_frac);
     if (accelerator->tdp_w > 0) {
         json_push_key_quantity(out, "tdp", UNIT_WATTS, accelerator->tdp_w);

@@ -26,6 +26,19 @@ struct attention_point {
     double full_forward_frac, full_backward_frac; /* without a mask */
 };
 
+/* What kernels reach when measured alone, back to back for some milliseconds: the clock has not yet
+ * come down to what a step of training holds for hours. */
+struct accelerator_bench {
+    double efficiency_frac[DTYPE_COUNT]; /* of the peak, large tiles, at first; 0: not measured */
+    double attention_frac; /* causal forward, head dim 128, at first; 0: not measured */
+    double gain;     /* rate at first over the rate that a long kernel settles at, >= 1 */
+    double settle_s; /* kernel time by which half of the gain is gone */
+    /* What serving libraries do inside the measured call. */
+    double quantise_bytes[DTYPE_COUNT]; /* memory traffic per element of the left matrix */
+    double prefill_passes;              /* times that q, k, v and the output go through memory */
+    const char *source;
+};
+
 struct accelerator {
     const char *name;
     const char *vendor;
@@ -38,11 +51,18 @@ struct accelerator {
     double boost_clock_hz;
     double gemm_efficiency_frac; /* of the peak, large tiles */
     double gemm_k_overhead;      /* elements added to K per tile: prologue and epilogue */
+    double gemm_low_k_overhead;  /* the same of fp8 and fp4 */
+    double gemm_wave_frac; /* share of an unfinished wave of tiles that is lost, 1: all of it */
     double launch_s;             /* fixed time of a kernel */
     double gemm_tile_frac[GEMM_TILE_COUNT];
     double memory_efficiency_frac;                         /* of memory_Bps, streaming kernels */
     struct attention_point attention[ATTENTION_POINT_MAX]; /* by ascending head_dim */
     uint32_t attention_point_count;
+    /* Keys that a query sees on average at which the rate is half of that of long sequences. */
+    double attention_full_half_keys, attention_masked_half_keys;
+    /* Time of the last blocks, in times of one block on one compute unit. */
+    double attention_forward_tail, attention_backward_tail;
+    struct accelerator_bench bench;
     double tdp_w;
     struct scaleup scaleup; /* for completing topology files; not dumped */
     uint32_t pci_generation; /* 0 if not given; not dumped */

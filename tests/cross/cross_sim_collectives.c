@@ -264,11 +264,13 @@ START_TEST(the_best_is_taken)
         const struct collective_choice priced = price(collective_book_init(&arena), &cluster, NULL,
                                                       COLLECTIVE_ALL_REDUCE, &group, sizes[i]);
         ck_assert_ptr_eq(best.member, priced.member);
+        ck_assert(prices_offers(&prices, COLLECTIVE_ALL_REDUCE, best.member));
         for (uint32_t m = 0; m < collective_table_count; m++) {
             struct collective_group shape;
             collective_group_find(&cluster, &group, 0, &shape);
             request.member = collective_table[m];
-            if (collective_accepts(request.member, request.kind, &shape)) {
+            if (collective_accepts(request.member, request.kind, &shape) &&
+                prices_offers(&prices, request.kind, request.member)) {
                 ck_assert(collective_run(&request, &arena, &other, &diag));
                 ck_assert_double_le(best.seconds, other.seconds);
             }

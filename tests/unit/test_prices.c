@@ -57,13 +57,14 @@ static void expect_rate(const char *what, double rate, double measured, double t
 /* --- matrix multiplies ------------------------------------------------------------------------ */
 
 /* Square bf16 on H100 (one public cuBLAS log). Smaller ones are mostly launch in that log; at 2048
- * the price is 17.5 % too good. */
+ * the price is too good by some 17 %, at 4096 by 8: that log shows whole waves lost, the larger
+ * tables behind the constants do not. */
 START_TEST(squares_on_h100)
 {
     static const struct {
         uint64_t n;
         double flops_per_s, tolerance_frac;
-    } anchors[] = {{2048, 492e12, 0.18}, {4096, 666e12, 0.06}, {8192, 736e12, 0.06}};
+    } anchors[] = {{2048, 492e12, 0.18}, {4096, 666e12, 0.08}, {8192, 736e12, 0.06}};
     begin("h100");
     for (uint32_t i = 0; i < sizeof anchors / sizeof anchors[0]; i++) {
         const uint64_t n = anchors[i].n;
@@ -219,12 +220,12 @@ START_TEST(streams_move_their_bytes)
 {
     begin("h100");
     struct work_compute norm = {.name = "norm", .kind = OP_STREAM, .bytes = 1e9};
-    const double expected = 1e9 / (3350e9 * 0.9) + 5e-6;
+    const double expected = 1e9 / (3350e9 * 0.9) + device.launch_s;
     ck_assert_double_eq_tol(seconds_of(&norm), expected, 1e-15);
     const struct work_compute *const both[] = {&norm, &norm};
     enum provenance provenance;
     ck_assert_double_eq_tol(prices_compute_s(&prices, 0, both, 2, &provenance),
-                            2e9 / (3350e9 * 0.9) + 5e-6, 1e-15);
+                            2e9 / (3350e9 * 0.9) + device.launch_s, 1e-15);
     prices.op_overhead_s = 8e-6; /* the host is slower than a tiny kernel */
     norm.bytes = 1000.0;
     ck_assert(seconds_of(&norm) == 8e-6);
