@@ -5,8 +5,8 @@
 #include "prices/measured_kernels.h"
 #include "prices/profile.h"
 
-/* Ratios outside stand for a wrong unit or another kernel, and would only mislead. */
-#define RATIO_MAX 64.0
+/* One core of a socket is a thousandth of it; ratios beyond stand for a wrong unit. */
+#define RATIO_MAX 1e6
 
 static void add_point(struct residual_table *table, const double at[RESIDUAL_AXES_MAX],
                       double measured_s, double predicted_s)
