@@ -253,8 +253,8 @@ bool problem_flags_read(struct command *command, struct question *out)
     return join(command, out);
 }
 
-/* Beside a configuration of a runtime stand what it does not say: the cluster, the model; beside any
- * the measurements to judge it by. */
+/* Beside a configuration of a runtime stand what it does not say: the cluster, the model; beside
+ * any the measurements to judge it by. */
 static bool is_told(const struct command *command, const char *flag)
 {
     if (strcmp(flag, PROFILE_FLAG) == 0) {

@@ -1,5 +1,6 @@
-/* The CPU twin: processor time of single-threaded products of the CBLAS that the build found, else blocked loops. */
-#include "tools/profiler/machine.h"
+/* The CPU twin: processor time of single-threaded products, by the CBLAS that the build found or by
+ * blocked loops. */
+#include "tools/profiler/timed_machine.h"
 
 #include <string.h>
 #include <time.h>

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "tools/profiler/machine.h"
+#include "tools/profiler/timed_machine.h"
 
 /* Indices of enum dtype in topologies/accelerator.h, which C++ does not read. */
 enum { FP32, TF32, BF16, FP16, FP8, FP4 };

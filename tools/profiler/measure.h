@@ -3,7 +3,7 @@
 #define SHARDPLAN_TOOLS_PROFILER_MEASURE_H
 
 #include "prices/profile.h"
-#include "tools/profiler/machine.h"
+#include "tools/profiler/timed_machine.h"
 
 struct measure_plan {
     struct profile_matmul *matmuls; /* what to measure; seconds are filled in */

@@ -1,6 +1,6 @@
 /* A machine that can be timed: what the profiler asks of its CPU twin and of its CUDA side. */
-#ifndef SHARDPLAN_TOOLS_PROFILER_MACHINE_H
-#define SHARDPLAN_TOOLS_PROFILER_MACHINE_H
+#ifndef SHARDPLAN_TOOLS_PROFILER_TIMED_MACHINE_H
+#define SHARDPLAN_TOOLS_PROFILER_TIMED_MACHINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
