@@ -21,6 +21,23 @@ static const struct flag flags[] = {
      .value = "TEXT",
      .help = "only rows whose source holds this text",
      .absent = "all rows"},
+    {.name = "--max-median-error",
+     .kind = FLAG_NUMBER,
+     .value = "F",
+     .help = "largest median error of the formula in any group, as a share (0.1)",
+     .absent = "no limit"},
+    {.name = "--max-p90-error",
+     .kind = FLAG_NUMBER,
+     .value = "F",
+     .help = "largest 90th percentile of the formula's errors in any group",
+     .absent = "no limit"},
+    {.name = "--min-rows",
+     .kind = FLAG_COUNT,
+     .value = "N",
+     .help = "rows from which on a group is held to the limits",
+     .fallback = "20",
+     .min = 1,
+     .max = 1000000},
     {.name = NULL},
 };
 
@@ -160,6 +177,22 @@ static bool write_profile(struct command *command, struct micro_bench *bench,
     return command_write(command, path, &text);
 }
 
+/* Exit status by the limits. */
+static bool check(struct command *command, const struct micro *all, int *status)
+{
+    double median_max_frac = 0.0, p90_max_frac = 0.0;
+    uint64_t rows_min;
+    if ((command_has(command, "--max-median-error") &&
+         !command_number(command, "--max-median-error", &median_max_frac)) ||
+        (command_has(command, "--max-p90-error") &&
+         !command_number(command, "--max-p90-error", &p90_max_frac)) ||
+        !command_count(command, "--min-rows", &rows_min)) {
+        return false;
+    }
+    *status = micro_check(command, all, (uint32_t)rows_min, median_max_frac, p90_max_frac) > 0;
+    return true;
+}
+
 static int run(struct command *command)
 {
     struct micro all = {.count = 0};
@@ -180,7 +213,8 @@ static int run(struct command *command)
     } else {
         micro_dump_people(command, &all);
     }
-    return 0;
+    int status = 0;
+    return check(command, &all, &status) ? status : command_fail(command);
 }
 
 const struct command_kind command_calibrate = {

@@ -59,6 +59,10 @@ const struct accelerator *micro_find_accelerator(struct micro_bench *bench, cons
 bool micro_fit_link(struct micro_bench *bench, const struct micro *all, const char *name,
                     struct link_kind *out);
 
+/* Reports the groups of `rows_min` rows or more whose formula is further off than the limits
+ * (shares; 0: none) in the command's output; their number. */
+uint32_t micro_check(struct command *command, const struct micro *all, uint32_t rows_min,
+                     double median_max_frac, double p90_max_frac);
 void micro_dump_people(struct command *command, const struct micro *all);
 void micro_dump_json(struct command *command, const struct micro *all);
 struct profile_residual micro_summary(struct command *command, const struct micro *all,

@@ -259,3 +259,28 @@ void micro_dump_json(struct command *command, const struct micro *all)
     json_pop_object(&out);
     text_push(&command->out, "\n");
 }
+
+uint32_t micro_check(struct command *command, const struct micro *all, uint32_t rows_min,
+                     double median_max_frac, double p90_max_frac)
+{
+    struct row_groups groups;
+    uint32_t broken = 0;
+    build_groups(command, all, &groups);
+    for (uint32_t i = 0; i < groups.count; i++) {
+        const struct row_group *group = &groups.items[i];
+        const struct profile_residual *error = &group->formula;
+        const bool median = median_max_frac > 0.0 && error->median_abs_frac > median_max_frac;
+        const bool p90 = p90_max_frac > 0.0 && error->p90_abs_frac > p90_max_frac;
+        if (error->count < rows_min || !(median || p90)) {
+            continue;
+        }
+        broken++;
+        if (!command->json) {
+            text_push(&command->out, "FAILED %s, %s: %s %.1f %%, at most %.1f %%\n", group->label,
+                      group->scope, median ? "median" : "90th percentile",
+                      100.0 * (median ? error->median_abs_frac : error->p90_abs_frac),
+                      100.0 * (median ? median_max_frac : p90_max_frac));
+        }
+    }
+    return broken;
+}
