@@ -1,6 +1,7 @@
 /* Prices of kernels against measured anchors, of messages against their definition. */
 #include <string.h>
 
+#include "plan/collective.h"
 #include "prices/prices.h"
 #include "tests/tap_main.h"
 
@@ -271,6 +272,72 @@ START_TEST(raw_messages_cost_what_the_level_says)
 }
 END_TEST
 
+/* Large messages between two ranks alone go by the link's last protocol; other kinds choose. */
+START_TEST(pairs_have_their_protocols)
+{
+    struct cluster cluster;
+    begin("h100");
+    read_cluster("{\"format\": \"shardplan/cluster/1\", \"name\": \"t\", \"device\": \"H100\", "
+                 "\"levels\": [{\"name\": \"node\", \"kind\": \"switch\", \"degree\": 8, "
+                 "\"bandwidth\": \"450 GB/s\", \"latency\": \"0 s\", \"link\": \"nvlink4\"}]}",
+                 &cluster);
+    const struct link_kind *link = prices_find_link(&prices, "nvlink4");
+    const uint32_t last = link->protocol_count - 1;
+    ck_assert_uint_eq(prices_find_protocol(link, 0, COLLECTIVE_SEND, 16384.0), 0);
+    ck_assert_uint_eq(prices_find_protocol(link, 0, COLLECTIVE_SEND, 16385.0), last);
+    ck_assert_uint_eq(prices_find_protocol(link, 1, COLLECTIVE_ALL_TO_ALL, 1.0), last);
+    ck_assert_uint_eq(prices_find_protocol(link, 1, COLLECTIVE_ALL_REDUCE, 1e9), 1);
+    ck_assert_uint_eq(prices_find_protocol(link, 9, COLLECTIVE_ALL_REDUCE, 1.0), last);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Algorithms are those of the links' library, of all where the links have none or several. */
+START_TEST(libraries_offer_their_algorithms)
+{
+    static const struct {
+        const char *link;
+        bool halves;
+    } rows[] = {{"nvlink4", false}, {"raw", true}, {"ici", true}};
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cluster cluster;
+        begin("h100");
+        read_cluster(text_build(&arena,
+                                "{\"format\": \"shardplan/cluster/1\", \"name\": \"t\", "
+                                "\"device\": \"H100\", \"levels\": [{\"name\": \"node\", "
+                                "\"kind\": \"switch\", \"degree\": 8, \"bandwidth\": \"450 "
+                                "GB/s\", \"latency\": \"0 s\", \"link\": \"%s\"}]}",
+                                rows[i].link),
+                     &cluster);
+        ck_assert(prices_offers(&prices, COLLECTIVE_ALL_GATHER, collective_find("ring")));
+        ck_assert(prices_offers(&prices, COLLECTIVE_ALL_GATHER,
+                                collective_find("halving-doubling")) == rows[i].halves);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* A long kernel settles `gain` below its first rate, a short one does not. */
+START_TEST(long_kernels_settle)
+{
+    begin("h100");
+    const double gain = device.bench.gain;
+    ck_assert(gain > 1.0 && device.bench.settle_s > 0.0);
+    prices.bench = true;
+    const double long_s = matmul_s(1u << 18, 16384, 16384), short_s = matmul_s(1024, 2048, 2048);
+    device.bench.gain = 1.0;
+    ck_assert_double_eq_tol(long_s / matmul_s(1u << 18, 16384, 16384), gain, 0.01);
+    const double slower = short_s / matmul_s(1024, 2048, 2048);
+    ck_assert(slower >= 1.0 && slower < 1.0 + 0.2 * (gain - 1.0));
+    prices.bench = false; /* training knows no first clock */
+    const double before_s = matmul_s(4096, 4096, 4096);
+    device.bench.gain = gain;
+    ck_assert(matmul_s(4096, 4096, 4096) == before_s);
+    arena_release(&arena);
+}
+END_TEST
+
 TAP_MAIN("prices", squares_on_h100, sizes_on_a100_pcie, larger_takes_no_less,
          joined_matrices_are_one, flash_on_h100, plain_attention_is_dearer,
-         streams_move_their_bytes, raw_messages_cost_what_the_level_says)
+         streams_move_their_bytes, raw_messages_cost_what_the_level_says,
+         pairs_have_their_protocols, libraries_offer_their_algorithms, long_kernels_settle)
