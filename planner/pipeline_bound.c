@@ -9,6 +9,10 @@
  * most 1 / (m chunks)), so T is feasible exactly when that holds all layers. Layers may be
  * fractions here and a chunk may be smaller than even by one layer: both only lower the bound.
  *
+ * Layers of several kinds count by their seconds: the unit is their mean, so that all layers
+ * together are as many units, and a unit passes in the smallest share of its time in which any
+ * kind passes. What is computed again is left out then, and a chunk of several may be empty.
+ *
  * Whatever the schedule, one micro-batch goes forward through the whole chain and its gradient
  * comes back: with few micro-batches that is longer than the work of any one stage. */
 #include "planner/planner_inside.h"
@@ -39,9 +43,37 @@ static double round_s(const struct piece *piece, bool splits, bool compute_only)
     return seconds > 0.0 ? seconds : 0.0;
 }
 
-static double smaller(double a, double b)
+/* The layers between the ends of the chain, in the form that keeps all: their mean, the smallest
+ * shares that pass. Gives the number of kinds. */
+static uint32_t add_layers(const struct work *work, const struct piece *pieces, bool compute_only,
+                           struct pipeline_terms *terms)
 {
-    return a < 0.0 || b < a ? b : a;
+    const struct model *model = work->problem->model;
+    double pass_frac[2] = {1.0, 1.0};
+    double layers = 0.0;
+    uint32_t kinds = 0, last = NO_INDEX;
+    for (uint32_t run = 1; run + 1 < model->run_count; run++) {
+        const uint32_t block = work_find_block(work, model->chain[run].part, KEEP_ALL);
+        const struct piece *piece = &pieces[block];
+        const double count = model->chain[run].count;
+        const double own_s = compute_only ? compute_s(piece) : piece_s(piece);
+        layers += count;
+        terms->layer_s += count * own_s;
+        kinds += block != last ? 1 : 0;
+        last = block;
+        for (uint32_t splits = 0; splits < 2; splits++) {
+            const double frac =
+                own_s > 0.0 ? pass_s(piece, splits == 1, compute_only) / own_s : 1.0;
+            pass_frac[splits] = frac < pass_frac[splits] ? frac : pass_frac[splits];
+            terms->layer_round_s[splits] += count * round_s(piece, splits == 1, compute_only);
+        }
+    }
+    terms->layer_s /= layers > 0.0 ? layers : 1.0;
+    for (uint32_t splits = 0; splits < 2; splits++) {
+        terms->layer_pass_s[splits] = terms->layer_s * pass_frac[splits];
+        terms->layer_round_s[splits] /= layers > 0.0 ? layers : 1.0;
+    }
+    return kinds;
 }
 
 struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces,
@@ -50,26 +82,10 @@ struct pipeline_terms pipeline_terms_find(const struct work *work, const struct 
     double (*const seconds)(const struct piece *) = compute_only ? compute_s : piece_s;
     struct pipeline_terms terms = {.first_s = seconds(&pieces[work->first_block]),
                                    .last_s = seconds(&pieces[work->last_block]),
-                                   .layer_s = -1.0,
-                                   .layer_pass_s = {-1.0, -1.0},
-                                   .layer_round_s = {-1.0, -1.0},
                                    .stages = work->shape.stages,
                                    .micro_batches = work->shape.micro_batches,
                                    .chunks = 1};
-    uint32_t kinds = 0;
-    for (uint32_t b = 0; b < work->block_count; b++) {
-        if (b == work->first_block || b == work->last_block || work->blocks[b].keep != KEEP_ALL) {
-            continue;
-        }
-        kinds++;
-        terms.layer_s = smaller(terms.layer_s, seconds(&pieces[b]));
-        for (uint32_t splits = 0; splits < 2; splits++) {
-            terms.layer_pass_s[splits] =
-                smaller(terms.layer_pass_s[splits], pass_s(&pieces[b], splits == 1, compute_only));
-            terms.layer_round_s[splits] = smaller(terms.layer_round_s[splits],
-                                                  round_s(&pieces[b], splits == 1, compute_only));
-        }
-    }
+    const uint32_t kinds = add_layers(work, pieces, compute_only, &terms);
     for (uint32_t splits = 0; splits < 2; splits++) {
         terms.first_pass_s[splits] = pass_s(&pieces[work->first_block], splits == 1, compute_only);
         terms.ends_round_s[splits] =
@@ -81,11 +97,10 @@ struct pipeline_terms pipeline_terms_find(const struct work *work, const struct 
 }
 
 /* Layers of a stage that take that long. Chunks of a stage differ by one layer at most, so n
- * layers have min(chunks x again_layers, n) in their recomputed form; uneven chunks have as many
- * as if all but one were empty. */
+ * layers have min(chunks x again_layers, n) in their recomputed form. */
 static double layers_in(const struct pipeline_terms *terms, double seconds)
 {
-    const double again = (terms->uneven ? 1.0 : (double)terms->chunks) * terms->again_layers;
+    const double again = terms->uneven ? 0.0 : (double)terms->chunks * terms->again_layers;
     const double both_s = again * (terms->layer_s + terms->again_s);
     return seconds <= 0.0      ? 0.0
            : seconds <= both_s ? seconds / (terms->layer_s + terms->again_s)

@@ -10,13 +10,13 @@
 
 /* No partition of the layers over stages x chunks is done sooner, whatever the schedule. */
 struct pipeline_terms {
-    double layer_s, first_s, last_s;    /* forward + backward of the cheapest layer; extras of the
-                                         * end stages */
+    double layer_s, first_s, last_s;    /* forward + backward of the mean layer; extras of the end
+                                         * stages */
     double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before
                                                  * or after others */
     double layer_round_s[2], ends_round_s[2];   /* [splits] what of that, both end parts together,
                                                  * one micro-batch takes there and back */
-    double send_s;                      /* from stage to stage */
+    double send_s;                      /* from stage to stage, half of there and back */
     double again_s;                     /* what a layer in its recomputed form takes more */
     uint32_t again_layers;              /* layers per chunk in that form */
     uint32_t layers, stages, chunks, micro_batches;

@@ -111,7 +111,7 @@ void variant_price(struct search *search, struct variant *variant)
     variant->tied_s = estimator->message_s(estimator->state, work, &work->tied);
     variant->norm_s = estimator->message_s(estimator->state, work, &work->norm);
     variant->terms = pipeline_terms_find(work, variant->pieces, false);
-    variant->terms.send_s = variant->send_s;
+    variant->terms.send_s = work->forward_only ? 0.5 * variant->send_s : variant->send_s;
 }
 
 void variant_keep(struct search *search, struct variant *variant, const struct leaf *leaf)
