@@ -9,8 +9,8 @@
 
 bool hf_rule_bias(const struct hf_config *config, struct transformer *out)
 {
-    const bool good = hf_key_read_flag(config, "attention_bias", &out->qkv_bias) &
-                      hf_key_read_flag(config, "mlp_bias", &out->mlp_bias);
+    const bool read = hf_key_read_flag(config, "attention_bias", &out->qkv_bias);
+    const bool good = hf_key_read_flag(config, "mlp_bias", &out->mlp_bias) && read;
     out->attention_output_bias = out->qkv_bias;
     return good;
 }
