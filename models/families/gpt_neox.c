@@ -6,8 +6,8 @@ extern const struct hf_family hf_family_gpt_neox;
 static bool read_form(const struct hf_config *config, struct transformer *out)
 {
     bool parallel = true, bias = true;
-    const bool first = hf_key_read_flag(config, "use_parallel_residual", &parallel);
-    const bool good = hf_key_read_flag(config, "attention_bias", &bias) && first;
+    const bool read = hf_key_read_flag(config, "use_parallel_residual", &parallel);
+    const bool good = hf_key_read_flag(config, "attention_bias", &bias) && read;
     out->form = parallel ? LAYER_PARALLEL_TWO : LAYER_PRE_NORM;
     out->qkv_bias = bias;
     out->attention_output_bias = bias;

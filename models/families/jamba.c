@@ -17,7 +17,7 @@ static bool read_scan(const struct hf_config *config, struct transformer *out)
     good &= hf_key_read_count_or(config, conv_keys, 4, &out->scan.conv);
     good &= hf_key_read_flag(config, "mamba_proj_bias", &out->scan.bias);
     if (good && (uint64_t)expand * out->hidden > UINT32_MAX) {
-        const bool first = hf_key_refuse(config, "mamba_expand", "wider than a width can be");
+        return hf_key_refuse(config, "mamba_expand", "wider than a width can be");
     }
     out->scan.heads = expand * out->hidden;
     out->scan.rank = (out->hidden + WIDTH_PER_RANK - 1) / WIDTH_PER_RANK;
@@ -30,11 +30,11 @@ static bool read_scan(const struct hf_config *config, struct transformer *out)
 static bool read_period(const struct hf_config *config, const char *period_key,
                         const char *offset_key, uint32_t out[2])
 {
-    return json_read_u32_or(config->object, period_key, 1, HF_LAYERS_MAX, out[0], &out[0],
-                            config->diag);
+    const bool period = json_read_u32_or(config->object, period_key, 1, HF_LAYERS_MAX, out[0],
+                                         &out[0], config->diag);
     return json_read_u32_or(config->object, offset_key, 0, HF_LAYERS_MAX, out[1], &out[1],
                             config->diag) &&
-           first;
+           period;
 }
 
 static bool read_order(const struct hf_config *config, struct transformer *out)

@@ -10,13 +10,12 @@ static bool read_rest(const struct hf_config *config, struct transformer *out)
     static const char *const type_keys[] = {"type_vocab_size", NULL};
     if (!json_is_null(json_find(config->object, "position_embedding_type")) &&
         !hf_key_equals(config->object, "position_embedding_type", "absolute")) {
-        const bool first =
-            hf_key_refuse(config, "position_embedding_type", "only \"absolute\" is modelled");
+        return hf_key_refuse(config, "position_embedding_type", "only \"absolute\" is modelled");
     }
-    return hf_key_read_count_or(config, type_keys, TOKEN_TYPES, &out->token_types);
+    const bool types = hf_key_read_count_or(config, type_keys, TOKEN_TYPES, &out->token_types);
     return json_read_double_or(config->object, "hidden_dropout_prob", 0.0, 1.0, out->dropout_frac,
                                &out->dropout_frac, config->diag) &&
-           first;
+           types;
 }
 
 const struct hf_family hf_family_roberta = {
