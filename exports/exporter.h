@@ -15,6 +15,7 @@ struct exporter {
     const char *name;    /* "megatron" */
     const char *summary; /* what is written, one line */
     const char *script;  /* what is written instead where a script is asked for; NULL: no script */
+    const char *sample;  /* a model that it knows, where it does not take any; else NULL */
     /* Reports each thing of a legal plan that the target has no word for, next to what would be
      * right (codes X6xx). NULL: all can be said. */
     bool (*can_express)(const struct problem *problem, const struct plan *plan, struct diag *diag);

@@ -9,7 +9,10 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "exports/express.h"
 #include "exports/exporter.h"
+
+#define MEGATRON "Megatron" /* what messages call it */
 
 /* A list of arguments under way: one per line, or the lines of a bash array. */
 struct megatron_arguments {
@@ -35,29 +38,12 @@ struct megatron_sizes {
 void megatron_find_sizes(const struct plan *plan, struct megatron_sizes *out);
 /* Do the ranks run as in its order with the pipeline outermost, or inside data parallelism? */
 bool megatron_follows_order(const struct group *group, bool pipeline_inside);
-/* Layers of model chunk 0 .. stages * chunks - 1 in the order of the chain; 0 where the plan
- * leaves them open. */
-uint32_t megatron_find_layers(const struct plan *plan, uint32_t chunk);
-/* Layers of the fullest chunk. */
-uint32_t megatron_find_most_layers(const struct problem *problem, const struct plan *plan);
-/* All devices of the plan over the devices of a host. */
-uint32_t megatron_count_node_devices(const struct problem *problem, const struct plan *plan);
 /* Its parser wants CUDA_DEVICE_MAX_CONNECTIONS=1. */
 bool megatron_wants_one_connection(const struct plan *plan);
 
 bool megatron_check_model(const struct problem *problem, const struct plan *plan,
                           struct diag *diag);
 void megatron_push_model(const struct problem *problem, const struct megatron_arguments *out);
-
-/* What happens to activations. */
-struct megatron_recompute {
-    const char *granularity; /* value of --recompute-granularity, NULL: nothing is recomputed */
-    uint64_t layers;         /* "full": the first so many of every chunk, UINT64_MAX: all */
-};
-bool megatron_shards_optimizer(const struct plan *plan);
-void megatron_find_recompute(const struct plan *plan, struct megatron_recompute *out);
-bool megatron_check_policies(const struct problem *problem, const struct plan *plan,
-                             struct diag *diag);
 
 /* Setup, placement, schedule. */
 bool megatron_check_plan(const struct problem *problem, const struct plan *plan, struct diag *diag);

@@ -30,7 +30,7 @@ static void push_sizes(const struct problem *problem, const struct plan *plan,
 static bool is_even(const struct plan *plan, uint32_t chunks)
 {
     for (uint32_t i = 1; i < chunks; i++) {
-        if (megatron_find_layers(plan, i) != megatron_find_layers(plan, 0))
+        if (express_find_layers(plan, i) != express_find_layers(plan, 0))
             return false;
     }
     return true;
@@ -48,9 +48,9 @@ static void push_layers(uint32_t layers, struct text *out)
 static void push_middle(const struct plan *plan, uint32_t chunks, struct text *out)
 {
     for (uint32_t first = 1, next; first + 1 < chunks; first = next) {
-        const uint32_t layers = megatron_find_layers(plan, first);
+        const uint32_t layers = express_find_layers(plan, first);
         next = first + 1;
-        while (next + 1 < chunks && megatron_find_layers(plan, next) == layers)
+        while (next + 1 < chunks && express_find_layers(plan, next) == layers)
             next++;
         text_push(out, next - first > 1 ? "(" : "");
         push_layers(layers, out);
@@ -67,10 +67,10 @@ static void push_layout(const struct plan *plan, uint32_t chunks,
     struct text layout;
     text_init(&layout, out->text->arena);
     text_push(&layout, "E");
-    push_layers(megatron_find_layers(plan, 0), &layout);
+    push_layers(express_find_layers(plan, 0), &layout);
     text_push(&layout, "|");
     push_middle(plan, chunks, &layout);
-    push_layers(megatron_find_layers(plan, chunks - 1), &layout);
+    push_layers(express_find_layers(plan, chunks - 1), &layout);
     text_push(&layout, "L");
     megatron_push(out, "--pipeline-model-parallel-layout", "%s", layout.bytes);
 }
@@ -85,7 +85,7 @@ static void push_schedule(const struct problem *problem, const struct plan *plan
         push_layout(plan, chunks, out);
     else if (schedule->chunks > 1)
         megatron_push(out, "--num-layers-per-virtual-pipeline-stage", "%u",
-                      megatron_find_layers(plan, 0));
+                      express_find_layers(plan, 0));
     if (schedule->chunks > 1 && !problem->setup->runtime->overlaps_send)
         megatron_push_flag(out, "--no-overlap-p2p-communication");
     megatron_push(out, "--micro-batch-size", "%u", schedule->micro_batch);
@@ -98,17 +98,17 @@ static void push_schedule(const struct problem *problem, const struct plan *plan
 static void push_recompute(const struct problem *problem, const struct plan *plan,
                            const struct megatron_arguments *out)
 {
-    struct megatron_recompute recompute;
-    megatron_find_recompute(plan, &recompute);
-    if (recompute.granularity == NULL)
+    struct express_states states;
+    express_find_states(plan, &states);
+    if (states.granularity == NULL)
         return;
-    megatron_push(out, "--recompute-granularity", "%s", recompute.granularity);
-    if (strcmp(recompute.granularity, "full") != 0)
+    megatron_push(out, "--recompute-granularity", "%s", states.granularity);
+    if (strcmp(states.granularity, "full") != 0)
         return;
-    const bool all = recompute.layers >= megatron_find_most_layers(problem, plan);
+    const bool all = states.layers >= express_find_most_layers(problem, plan);
     megatron_push(out, "--recompute-method", "%s", all ? "uniform" : "block");
     megatron_push(out, "--recompute-num-layers", "%llu",
-                  all ? 1 : (unsigned long long)recompute.layers);
+                  all ? 1 : (unsigned long long)states.layers);
 }
 
 static void push_optimizer(const struct problem *problem, const struct plan *plan,
@@ -116,18 +116,20 @@ static void push_optimizer(const struct problem *problem, const struct plan *pla
 {
     const struct setup *setup = problem->setup;
     struct megatron_sizes sizes;
+    struct express_states states;
     megatron_find_sizes(plan, &sizes);
+    express_find_states(plan, &states);
     const bool overlaps = setup->runtime->overlaps_gradient_reduce && sizes.dp * sizes.cp > 1;
     const bool is_adam = strcmp(setup->optimizer->name, "adam") == 0;
     megatron_push(out, "--optimizer", "%s", is_adam ? "adam" : "sgd");
     if (!is_adam)
         megatron_push(out, "--sgd-momentum", "%s",
                       strcmp(setup->optimizer->name, "sgd") == 0 ? "0" : "0.9");
-    if (megatron_shards_optimizer(plan))
+    if (states.zero > 0)
         megatron_push_flag(out, "--use-distributed-optimizer");
     if (overlaps)
         megatron_push_flag(out, "--overlap-grad-reduce");
-    if (overlaps && megatron_shards_optimizer(plan) && setup->runtime->overlaps_parameter_gather)
+    if (overlaps && states.zero > 0 && setup->runtime->overlaps_parameter_gather)
         megatron_push_flag(out, "--overlap-param-gather");
 }
 

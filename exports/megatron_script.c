@@ -13,7 +13,7 @@ void megatron_open_script(const struct problem *problem, const struct plan *plan
               "set -euo pipefail\n\n");
     text_push(out, "WORLD_SIZE=%llu\n", (unsigned long long)devices);
     text_push(out, "GPUS_PER_NODE=${GPUS_PER_NODE:-%u}\n",
-              megatron_count_node_devices(problem, plan));
+              express_count_node_devices(problem, plan));
     text_push(out, "NNODES=$((WORLD_SIZE / GPUS_PER_NODE))\n"
                    "NODE_RANK=${NODE_RANK:-${SLURM_NODEID:-0}}\n"
                    "MASTER_ADDR=${MASTER_ADDR:-localhost}\n"

@@ -1,4 +1,4 @@
-/* Degrees, rank order, layers of a plan in the terms of Megatron-LM. */
+/* Degrees, rank order of a plan in the terms of Megatron-LM. */
 #include <string.h>
 
 #include "exports/megatron_inside.h"
@@ -27,14 +27,9 @@ bool megatron_follows_order(const struct group *group, bool pipeline_inside)
     return true;
 }
 
-static const char *context_kind(const struct group *group)
+static const char *context_kind(const struct plan *plan)
 {
-    const char *variant = NULL;
-    for (uint32_t i = 0; i < group->mesh_count; i++) {
-        const struct mesh_dim *mesh = &group->mesh[i];
-        if (mesh->dim != NULL && mesh->degree > 1 && strcmp(mesh->dim->name, "cp") == 0)
-            variant = mesh->dim->variants[mesh->variant].name;
-    }
+    const char *variant = express_find_variant(plan, "cp");
     for (uint32_t i = 0; variant != NULL && i < sizeof context_kinds / sizeof context_kinds[0];
          i++) {
         if (strcmp(context_kinds[i].variant, variant) == 0)
@@ -53,40 +48,10 @@ void megatron_find_sizes(const struct plan *plan, struct megatron_sizes *out)
         .pp = plan_find_degree_named(plan, "pp"),
         .ep = plan_find_degree_named(plan, "ep"),
         .sequence_parallel = plan_find_degree_named(plan, "sp") > 1,
-        .context_kind = context_kind(group),
+        .context_kind = context_kind(plan),
         .pipeline_inside =
             !megatron_follows_order(group, false) && megatron_follows_order(group, true),
     };
-}
-
-uint32_t megatron_find_layers(const struct plan *plan, uint32_t chunk)
-{
-    const struct plan_schedule *schedule = &plan->schedule;
-    const uint32_t stages = plan_count_stages(plan);
-    if (schedule->layers == NULL)
-        return 0;
-    return schedule->layers[chunk % stages * schedule->chunks + chunk / stages];
-}
-
-uint32_t megatron_find_most_layers(const struct problem *problem, const struct plan *plan)
-{
-    const uint32_t chunks = plan_count_stages(plan) * plan->schedule.chunks;
-    uint32_t most = 0;
-    if (chunks == 1)
-        return plan_count_layers(problem->model);
-    for (uint32_t i = 0; i < chunks; i++) {
-        const uint32_t layers = megatron_find_layers(plan, i);
-        most = layers > most ? layers : most;
-    }
-    return most;
-}
-
-uint32_t megatron_count_node_devices(const struct problem *problem, const struct plan *plan)
-{
-    const uint64_t devices = plan_count_devices(plan);
-    const struct cluster *cluster = problem->cluster;
-    const uint64_t node = cluster->level_count > 0 ? cluster->levels[0].degree : devices;
-    return (uint32_t)(node < devices ? node : devices);
 }
 
 bool megatron_wants_one_connection(const struct plan *plan)

@@ -98,9 +98,27 @@ bool plan_rule_order_is_searched(const struct problem *problem, const struct pla
     return true;
 }
 
+static void check_exclusive(struct plan_rules *rules, const struct group *group)
+{
+    const struct runtime *runtime = rules->problem->setup->runtime;
+    const char *first = NULL;
+    for (uint32_t i = 0; runtime->exclusive[i] != NULL; i++) {
+        const char *dim = runtime->exclusive[i];
+        if (degree_of(group, dim) <= 1)
+            continue;
+        if (first != NULL)
+            plan_rule_break(rules, DIAG_P420,
+                            plan_rule_hint(rules, "set %s or %s to 1", first, dim),
+                            "runtime '%s' does not run %s %u together with %s %u", runtime->name,
+                            first, degree_of(group, first), dim, degree_of(group, dim));
+        first = dim;
+    }
+}
+
 void plan_rule_needs(struct plan_rules *rules, const struct group *group)
 {
     const struct runtime *runtime = rules->problem->setup->runtime;
+    check_exclusive(rules, group);
     for (uint32_t i = 0; i < runtime->need_count; i++) {
         const struct runtime_need *need = &runtime->needs[i];
         const uint32_t degree = degree_of(group, need->dim);

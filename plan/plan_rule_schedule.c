@@ -23,12 +23,28 @@ static void check_batch(struct plan_rules *rules)
             (unsigned long long)global_batch, (unsigned long long)replicas, micro_batch);
 }
 
+/* Some runtimes spread layers themselves: as many on every stage. */
+static void check_even(struct plan_rules *rules, uint64_t chunks, uint32_t model_layers)
+{
+    const struct plan_schedule *schedule = &rules->plan->schedule;
+    const struct runtime *runtime = rules->problem->setup->runtime;
+    bool even = chunks == 0 || model_layers % chunks == 0;
+    for (uint64_t i = 1; even && schedule->layers != NULL && i < chunks; i++)
+        even = schedule->layers[i] == schedule->layers[0];
+    if (runtime->even_layers && !even)
+        plan_rule_break(rules, DIAG_P420, "a number of stages that divides the layers",
+                        "runtime '%s' spreads %u layers evenly over stages: not so over %llu",
+                        runtime->name, model_layers, (unsigned long long)chunks);
+}
+
 static void check_layers(struct plan_rules *rules, uint32_t stages)
 {
     const struct plan_schedule *schedule = &rules->plan->schedule;
     const uint32_t model_layers = plan_count_layers(rules->problem->model);
     const uint64_t chunks = (uint64_t)stages * schedule->chunks;
     uint64_t sum = 0;
+    if (model_layers != 0 && chunks > 1)
+        check_even(rules, chunks, model_layers);
     if (schedule->layers == NULL || model_layers == 0) {
         if (model_layers != 0 && chunks > model_layers)
             plan_rule_break(rules, DIAG_P418, NULL,

@@ -19,6 +19,8 @@ static const char *const keys[] = {
     "other_rank_orders",
     "needs",
     "recompute",
+    "exclusive",
+    "even_layers",
     "unsharded_alone",
     "models",
     "zero_levels",
@@ -82,6 +84,7 @@ static bool read_lists(struct json_value object, struct arena *arena, struct run
     good = runtime_read_names(object, "dims", arena, out->dims, diag) && good;
     good = runtime_read_names(object, "variants", arena, out->variants, diag) && good;
     good = runtime_read_names(object, "recompute", arena, out->recompute, diag) && good;
+    good = runtime_read_names(object, "exclusive", arena, out->exclusive, diag) && good;
     good = runtime_read_models(object, arena, out, diag) && good;
     good = runtime_read_names(object, "frameworks", arena, out->frameworks, diag) && good;
     good = runtime_read_ranks(object, arena, out, diag) && good;
@@ -92,6 +95,7 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
 {
     bool good = json_read_bool_or(object, "zero_pipeline_only_first", false,
                                   &out->zero_pipeline_only_first, diag);
+    good = json_read_bool_or(object, "even_layers", false, &out->even_layers, diag) && good;
     good = json_read_bool_or(object, "unsharded_alone", false, &out->unsharded_alone, diag) && good;
     good = json_read_bool_or(object, "overlaps_gradient_reduce", false,
                              &out->overlaps_gradient_reduce, diag) &&
@@ -187,6 +191,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->zero_levels,
         runtime->zero_pipeline_only_first,
         runtime->unsharded_alone,
+        runtime->even_layers,
         runtime->overlaps_gradient_reduce,
         runtime->overlaps_parameter_gather,
         runtime->overlaps_send,
@@ -204,6 +209,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
     digest = digest_names(digest, runtime->dims);
     digest = digest_names(digest, runtime->variants);
     digest = digest_names(digest, runtime->recompute);
+    digest = digest_names(digest, runtime->exclusive);
     for (uint32_t i = 0; i < runtime->order_count; i++) {
         const struct runtime_order *order = &runtime->orders[i];
         const char *const equal[] = {order->equal[0], order->equal[1], NULL};

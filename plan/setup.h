@@ -50,6 +50,8 @@ struct runtime {
     const char *recompute[RUNTIME_LIST_MAX];    /* accepted kinds of recomputation: "selective",
                                      * "full", "first-layers" (full, of the first so many of a
                                      * chunk); empty: all */
+    const char *exclusive[RUNTIME_LIST_MAX];    /* dims of which one at most is above 1 */
+    bool even_layers;               /* every stage has as many layers */
     bool unsharded_alone;           /* replicas with whole states only where nothing else is
                                      * parallel */
     const struct runtime_model *models;     /* definitions that it ships */

@@ -190,6 +190,9 @@ bool layout_partition(const struct search *search, struct load *load, struct lay
                                         .fits = room.limited && !by_chunk ? stage_fits : NULL,
                                         .alike = layout.alike,
                                         .state = &layout};
+    if (search->problem->setup->runtime->even_layers) {
+        problem.least = search->layers / problem.stages; /* a rule: the stages divide the layers */
+    }
     problem.floor_s = total / problem.stages * ROUNDING;
     uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
     double bottleneck_s;

@@ -1,0 +1,181 @@
+/* Sharded states, recomputation: what targets have words for; each other policy is refused. */
+#include <string.h>
+
+#include "exports/express.h"
+
+static const struct diag_place nowhere = {0};
+
+/* Who asks, and of what. */
+struct asked {
+    const struct plan *plan;
+    const char *target;
+    struct diag *diag;
+};
+
+/* The word that a field has, "" where it is absent. */
+static const char *word_of(const struct policy_use *use, const char *key)
+{
+    for (uint32_t i = 0; i < use->kind->field_count; i++) {
+        if (strcmp(use->kind->fields[i].key, key) == 0)
+            return use->values[i].present ? use->kind->fields[i].choices[use->values[i].word] : "";
+    }
+    return "";
+}
+
+static uint64_t count_of(const struct policy_use *use, const char *key, uint64_t absent)
+{
+    const struct policy_value *value = policy_find_value(use, key);
+    return value == NULL || !value->present ? absent : value->count;
+}
+
+static bool lists(const struct policy_value *value, const char *word)
+{
+    for (uint32_t i = 0; value != NULL && value->present && i < value->word_count; i++) {
+        if (strcmp(value->words[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_kind(const struct policy_use *use, const char *kind)
+{
+    return strcmp(use->kind->name, kind) == 0;
+}
+
+static const struct policy_use *use_of(const struct plan *plan, const char *kind)
+{
+    for (uint32_t i = 0; i < plan->policy_count; i++) {
+        if (is_kind(&plan->policies[i], kind))
+            return &plan->policies[i];
+    }
+    return NULL;
+}
+
+/* Every field that is present must be one of `known`. */
+static bool check_fields(const struct asked *asked, const struct policy_use *use,
+                         const char *const *known)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < use->kind->field_count; i++) {
+        const char *key = use->kind->fields[i].key;
+        if (use->values[i].present && !express_is_one_of(key, known))
+            good = diag_push(asked->diag, DIAG_X605, nowhere, "leave the field out",
+                             "%s has no flag for field '%s' of policy '%s'", asked->target, key,
+                             use->kind->name);
+    }
+    return good;
+}
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+static uint32_t level_of(const struct policy_use *use)
+{
+    const struct policy_value *tensors = policy_find_value(use, "tensors");
+    return lists(tensors, "parameters") ? 3 : lists(tensors, "gradients") ? 2 : 1;
+}
+
+/* Over all ranks that sum the same gradients, no others. */
+static bool check_over(const struct asked *asked, const struct policy_value *over)
+{
+    static const char *const summed[] = {"dp", "cp", NULL};
+    bool good = true;
+    for (uint32_t i = 0; summed[i] != NULL; i++) {
+        const uint32_t degree = plan_find_degree_named(asked->plan, summed[i]);
+        if (degree > 1 && !lists(over, summed[i]))
+            good = diag_push(asked->diag, DIAG_X605, nowhere, "shard over dp and cp",
+                             "%s spreads states over the %u ranks of %s too", asked->target, degree,
+                             summed[i]);
+    }
+    for (uint32_t i = 0; i < over->word_count; i++) {
+        if (!express_is_one_of(over->words[i], summed))
+            good = diag_push(asked->diag, DIAG_X605, nowhere, "shard over dp and cp",
+                             "%s does not spread states over '%s'", asked->target, over->words[i]);
+    }
+    return good;
+}
+
+static bool check_shard(const struct asked *asked, const struct policy_use *use, uint32_t most,
+                        const char *instead)
+{
+    static const char *const known[] = {"tensors", "over", "regather", NULL};
+    const uint32_t level = level_of(use);
+    bool good = check_fields(asked, use, known);
+    if (level > most)
+        good = diag_push(asked->diag, DIAG_X605, nowhere, instead,
+                         "sharded %s (ZeRO level %u) are not exported to %s",
+                         level == 3 ? "parameters" : "gradients", level, asked->target);
+    good &= check_over(asked, policy_find_value(use, "over"));
+    return good;
+}
+
+/* --- activations ------------------------------------------------------------------------------ */
+
+static bool check_keep(const struct asked *asked, const struct policy_use *use)
+{
+    static const char *const known[] = {"what", "granularity", "layers", NULL};
+    const char *what = word_of(use, "what");
+    if (strcmp(what, "keep") != 0 && strcmp(what, "recompute") != 0)
+        return diag_push(asked->diag, DIAG_X605, nowhere, "keep or recompute",
+                         "activations that are kept by '%s' are not exported to %s", what,
+                         asked->target);
+    bool good = check_fields(asked, use, known);
+    if (strcmp(word_of(use, "granularity"), "selective") == 0 &&
+        count_of(use, "layers", UINT64_MAX) != UINT64_MAX)
+        good = diag_push(asked->diag, DIAG_X605, nowhere, "leave the number of layers out",
+                         "%s recomputes selectively in all layers, not in %llu", asked->target,
+                         (unsigned long long)count_of(use, "layers", 0));
+    return good;
+}
+
+/* --- replicas --------------------------------------------------------------------------------- */
+
+static bool check_sync(const struct asked *asked, const struct policy_use *use)
+{
+    static const char *const known[] = {"via", "every", "stale", NULL};
+    const char *via = word_of(use, "via");
+    bool good = check_fields(asked, use, known);
+    if ((via[0] != '\0' && strcmp(via, "all-reduce") != 0) || count_of(use, "every", 1) > 1 ||
+        count_of(use, "stale", 0) > 0)
+        good = diag_push(asked->diag, DIAG_X605, nowhere, "leave policy 'sync' out",
+                         "%s sums gradients with an all-reduce in every step, at once: via '%s', "
+                         "every %llu, stale %llu is not exported",
+                         asked->target, via[0] == '\0' ? "all-reduce" : via,
+                         (unsigned long long)count_of(use, "every", 1),
+                         (unsigned long long)count_of(use, "stale", 0));
+    return good;
+}
+
+void express_find_states(const struct plan *plan, struct express_states *out)
+{
+    const struct policy_use *shard = use_of(plan, "shard"), *keep = use_of(plan, "keep");
+    *out =
+        (struct express_states){.zero = shard == NULL ? 0 : level_of(shard), .layers = UINT64_MAX};
+    if (keep == NULL || strcmp(word_of(keep, "what"), "recompute") != 0 ||
+        strcmp(word_of(keep, "granularity"), "none") == 0)
+        return;
+    out->layers = count_of(keep, "layers", UINT64_MAX);
+    if (strcmp(word_of(keep, "granularity"), "selective") == 0)
+        out->granularity = "selective";
+    else if (out->layers > 0)
+        out->granularity = "full";
+}
+
+bool express_policies(const struct plan *plan, const char *target, uint32_t most,
+                      const char *instead, struct diag *diag)
+{
+    const struct asked asked = {.plan = plan, .target = target, .diag = diag};
+    bool good = true;
+    for (uint32_t i = 0; i < plan->policy_count; i++) {
+        const struct policy_use *use = &plan->policies[i];
+        if (is_kind(use, "shard"))
+            good &= check_shard(&asked, use, most, instead);
+        else if (is_kind(use, "keep"))
+            good &= check_keep(&asked, use);
+        else if (is_kind(use, "sync"))
+            good &= check_sync(&asked, use);
+        else
+            good = diag_push(diag, DIAG_X605, nowhere, "take the policy out of the plan",
+                             "%s has no flag for policy '%s'", target, use->kind->name);
+    }
+    return good;
+}
