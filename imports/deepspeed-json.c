@@ -1,7 +1,7 @@
 /* The configuration of DeepSpeed: batch, ZeRO, formats, sizes of its parallel dimensions.
  *
  * Keys and rules are those of commit edaa7221 (version 0.19.6, August 2026), runtime/config.py and
- * the sections' own files. Model and length of sequences are the program's, so they are asked for. */
+ * the sections' own files. Model and length of sequences are the program's: they are asked for. */
 #include <string.h>
 
 #include "imports/configuration.h"
@@ -123,6 +123,19 @@ static void settle_batch(uint64_t world, uint64_t batch[3])
     }
 }
 
+/* Absent is not the same as 0. */
+static void refuse_zeros(struct configuration *configuration)
+{
+    static const char *const keys[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
+                                       "gradient_accumulation_steps"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (configuration_take_count(configuration, keys[i], 1) == 0) {
+            configuration_refuse(configuration, DIAG_X663, keys[i], "1 or more, or leave it out",
+                                 "%s is 0", keys[i]);
+        }
+    }
+}
+
 static void take_batch(struct configuration *configuration, const struct sizes *sizes)
 {
     struct setup *setup = &configuration->setup;
@@ -130,6 +143,7 @@ static void take_batch(struct configuration *configuration, const struct sizes *
         configuration_take_count(configuration, "train_batch_size", 0),
         configuration_take_count(configuration, "train_micro_batch_size_per_gpu", 0),
         configuration_take_count(configuration, "gradient_accumulation_steps", 0)};
+    refuse_zeros(configuration);
     setup->seq_length = configuration_take_count(configuration, "seq_length", 0);
     if (setup->seq_length == 0) {
         configuration_refuse(configuration, DIAG_X662, NULL, "--set seq_length=N",

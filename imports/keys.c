@@ -148,7 +148,9 @@ static bool fits(const struct setting *value, const char *type, bool written)
         return value->kind == SETTING_NUMBER;
     }
     if (strcmp(type, "bool") == 0 || strcmp(type, "switch") == 0) {
-        return value->kind == SETTING_BOOL || value->kind == SETTING_NULL;
+        static const char *const words[] = {"yes", "no", "on", "off", "true", "false", NULL};
+        return value->kind == SETTING_BOOL || value->kind == SETTING_NULL ||
+               (written && is_choice(value->text, words));
     }
     return strcmp(type, "any") == 0 || value->kind != SETTING_LIST;
 }

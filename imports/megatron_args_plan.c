@@ -62,6 +62,13 @@ static void push_ranks(struct configuration *configuration, struct sizes *sizes)
     const uint64_t model = sizes->tp * sizes->pp * sizes->cp;
     const uint64_t devices = configuration->cluster.device_count;
     sizes->dp = model > 0 && devices >= model ? devices / model : 1;
+    if (model == 0 || devices % model != 0) {
+        configuration_refuse(configuration, DIAG_X663, "tensor-model-parallel-size",
+                             "degrees whose product divides the devices",
+                             "%llu devices are no multiple of tp %llu x pp %llu x cp %llu",
+                             (unsigned long long)devices, (unsigned long long)sizes->tp,
+                             (unsigned long long)sizes->pp, (unsigned long long)sizes->cp);
+    }
     const char *kind = take_context_kind(configuration);
     configuration_push_dim(configuration, "tp", sizes->tp, NULL);
     configuration_push_dim(configuration, "cp", sizes->cp, kind);

@@ -89,6 +89,16 @@ static void check_recompute(struct configuration *configuration)
     }
 }
 
+/* With distributed checkpoints, its usual ones, the step does not wait for the gather. */
+static void check_gather(struct configuration *configuration)
+{
+    static const char flag[] = "overlap-param-gather-with-optimizer-step";
+    if (has(configuration, flag) && !is(configuration, "ckpt-format", "torch")) {
+        configuration_refuse(configuration, DIAG_X663, flag, "--ckpt-format torch",
+                             "--%s does not go with distributed checkpoints", flag);
+    }
+}
+
 /* A model that is named needs no description. */
 static void check_required(struct configuration *configuration)
 {
@@ -114,6 +124,7 @@ void megatron_args_check_flags(struct configuration *configuration)
     check_required(configuration);
     check_pairs(configuration);
     check_recompute(configuration);
+    check_gather(configuration);
 }
 
 void megatron_args_refuse_limits(struct configuration *configuration)

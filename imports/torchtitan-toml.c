@@ -105,6 +105,16 @@ static void check_sizes(struct configuration *configuration, const struct torcht
 {
     const bool experts = model_find_axis(&configuration->model, "experts") != NO_INDEX;
     const uint64_t ranks = sizes->shard * sizes->cp * sizes->tp;
+    const uint64_t devices = configuration->cluster.device_count;
+    if (sizes->dp * sizes->cp * sizes->tp * sizes->pp != devices) {
+        configuration_refuse(configuration, DIAG_X663, P "data_parallel_shard_degree",
+                             "-1: what remains of the devices",
+                             "replicas %llu x shards %llu x cp %llu x tp %llu x pp %llu are not "
+                             "%llu devices",
+                             (unsigned long long)sizes->replicate, (unsigned long long)sizes->shard,
+                             (unsigned long long)sizes->cp, (unsigned long long)sizes->tp,
+                             (unsigned long long)sizes->pp, (unsigned long long)devices);
+    }
     if (sizes->replicate > 1 && (sizes->shard > 1 || sizes->cp > 1)) {
         configuration_refuse(configuration, DIAG_X664, P "data_parallel_replicate_degree",
                              "data_parallel_replicate_degree = 1",

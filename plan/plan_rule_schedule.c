@@ -114,6 +114,11 @@ static void check_accepted(struct plan_rules *rules)
 static void check_common(struct plan_rules *rules)
 {
     const uint32_t stages = plan_count_stages(rules->plan);
+    const struct runtime *runtime = rules->problem->setup->runtime;
+    if (rules->plan->schedule.chunks > 1 && stages == 1 && !runtime->chunks_on_one_stage)
+        plan_rule_break(rules, DIAG_P420, "one chunk, or more stages",
+                        "runtime '%s' has no %u chunks without a pipeline", runtime->name,
+                        rules->plan->schedule.chunks);
     if (rules->plan->schedule.chunks == 0)
         plan_rule_break(rules, DIAG_P416, NULL, "0 chunks per stage: at least 1 is needed");
     check_batch(rules);

@@ -20,6 +20,7 @@ static const char *const keys[] = {
     "needs",
     "recompute",
     "exclusive",
+    "chunks_on_one_stage",
     "even_layers",
     "unsharded_alone",
     "models",
@@ -95,6 +96,9 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
 {
     bool good = json_read_bool_or(object, "zero_pipeline_only_first", false,
                                   &out->zero_pipeline_only_first, diag);
+    good =
+        json_read_bool_or(object, "chunks_on_one_stage", false, &out->chunks_on_one_stage, diag) &&
+        good;
     good = json_read_bool_or(object, "even_layers", false, &out->even_layers, diag) && good;
     good = json_read_bool_or(object, "unsharded_alone", false, &out->unsharded_alone, diag) && good;
     good = json_read_bool_or(object, "overlaps_gradient_reduce", false,
@@ -192,6 +196,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->zero_pipeline_only_first,
         runtime->unsharded_alone,
         runtime->even_layers,
+        runtime->chunks_on_one_stage,
         runtime->overlaps_gradient_reduce,
         runtime->overlaps_parameter_gather,
         runtime->overlaps_send,

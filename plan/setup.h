@@ -51,6 +51,7 @@ struct runtime {
                                      * "full", "first-layers" (full, of the first so many of a
                                      * chunk); empty: all */
     const char *exclusive[RUNTIME_LIST_MAX];    /* dims of which one at most is above 1 */
+    bool chunks_on_one_stage;       /* several chunks without a pipeline */
     bool even_layers;               /* every stage has as many layers */
     bool unsharded_alone;           /* replicas with whole states only where nothing else is
                                      * parallel */

@@ -82,16 +82,17 @@ static const struct importer *find_importer(struct command *command, const char 
     return importer;
 }
 
+/* The runtime's own parser refuses the file, whatever else is wrong with it. */
 static bool is_refusal(const struct diag *diag)
 {
     for (uint32_t i = 0; i < diag->kept; i++) {
         const enum diag_code code = diag->entries[i].code;
-        if (!diag->entries[i].warning && code != DIAG_X660 && code != DIAG_X661 &&
-            code != DIAG_X663) {
-            return false;
+        if (!diag->entries[i].warning &&
+            (code == DIAG_X660 || code == DIAG_X661 || code == DIAG_X663)) {
+            return true;
         }
     }
-    return diag->count > 0;
+    return false;
 }
 
 static bool read_back(struct command *command, const struct text *text, struct plan_file *out)

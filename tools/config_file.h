@@ -9,9 +9,8 @@
 extern const struct flag config_file_flags[];
 bool config_file_given(const struct command *command);
 
-/* Reads it as a question with its plan, not checked yet. On false `refused` says whether every
- * fault is one for which the runtime's own parser refuses the file: a negative answer, no fault
- * in the input. */
+/* Reads it as a question with its plan, not checked yet. On false `refused` says whether the
+ * runtime's own parser refuses the file: a negative answer, no fault in the input. */
 bool config_file_read(struct command *command, struct question *question, struct plan **out,
                       bool *refused);
 /* "Understood of FILE: --tp 8 ...", for people. */
