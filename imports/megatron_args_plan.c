@@ -114,7 +114,8 @@ static bool spread(struct configuration *configuration, uint32_t stages, uint32_
     const uint32_t ends[2] = {
         configuration_take_switch(configuration, "account-for-embedding-in-pipeline-split", false),
         configuration_take_switch(configuration, "account-for-loss-in-pipeline-split", false)};
-    const uint32_t free_stages = stages - (given[0] > 0) - (given[1] > 0);
+    const uint32_t stated = (given[0] > 0) + (given[1] > 0);
+    const uint32_t free_stages = stages > stated ? stages - stated : 0;
     const uint64_t taken = given[0] + given[1];
     const uint64_t left = taken > total ? 0 : total - taken + ends[0] + ends[1];
     if (free_stages == 0 ? left != 0 : left % free_stages != 0 || left == 0) {
@@ -220,7 +221,10 @@ static void take_layers(struct configuration *configuration, uint32_t stages)
         return;
     }
     const uint32_t chunks = take_chunks(configuration, stages);
-    if (stages > 1 && configuration->good && spread(configuration, stages, layers) &&
+    const bool stated =
+        setting_find(&configuration->settings, "decoder-first-pipeline-num-layers") != NULL ||
+        setting_find(&configuration->settings, "decoder-last-pipeline-num-layers") != NULL;
+    if ((stages > 1 || stated) && configuration->good && spread(configuration, stages, layers) &&
         split_stages(configuration, stages, chunks, layers)) {
         configuration_set_layers(configuration, layers, stages, chunks);
     }

@@ -77,7 +77,8 @@ static void check_recompute(struct configuration *configuration)
                              "full recomputation needs --recompute-method and "
                              "--recompute-num-layers");
     }
-    if (!full && has(configuration, "recompute-method")) {
+    if (is(configuration, "recompute-granularity", "selective") &&
+        has(configuration, "recompute-method")) {
         configuration_refuse(configuration, DIAG_X663, "recompute-method",
                              "leave it out, or --recompute-granularity full",
                              "--recompute-method goes with full recomputation alone");
