@@ -114,7 +114,7 @@ static bool spread(struct configuration *configuration, uint32_t stages, uint32_
     const uint32_t ends[2] = {
         configuration_take_switch(configuration, "account-for-embedding-in-pipeline-split", false),
         configuration_take_switch(configuration, "account-for-loss-in-pipeline-split", false)};
-    const uint32_t stated = (given[0] > 0) + (given[1] > 0);
+    const uint32_t stated = (given[0] > 0 ? 1u : 0u) + (given[1] > 0 ? 1u : 0u);
     const uint32_t free_stages = stages > stated ? stages - stated : 0;
     const uint64_t taken = given[0] + given[1];
     const uint64_t left = taken > total ? 0 : total - taken + ends[0] + ends[1];
