@@ -6,6 +6,7 @@
 
 #include "base/data_folder.h"
 #include "base/text.h"
+#include "models/graph.h"
 #include "models/hf_config.h"
 #include "models/model_inside.h"
 
@@ -51,9 +52,14 @@ static bool build(struct json_value object, const char *name, const struct model
 {
     struct model model;
     const char *stated = text->name != NULL ? text->name : name;
-    if (!transformer_build(&text->transformer, stated, arena, &model, diag) ||
-        !check_parameters(object, text, &model, diag)) {
+    const bool good = json_is_absent(text->graph)
+                          ? transformer_build(&text->transformer, stated, arena, &model, diag)
+                          : graph_read(text->graph, stated, arena, &model, diag);
+    if (!good || !check_parameters(object, text, &model, diag)) {
         return false;
+    }
+    if (model.transformer == NULL) {
+        model.digest = model_build_digest(&model, arena);
     }
     model.source = text_build(arena, "%s", text->source != NULL ? text->source : name);
     *out = model;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/graph.h"
 #include "models/transformer_fields.h"
 
 static void dump_bias(const struct transformer *shape, struct json_writer *out)
@@ -112,7 +113,11 @@ unsigned long long model_build_digest(const struct model *model, struct arena *a
     struct json_writer writer;
     text_init(&text, arena);
     json_writer_init(&writer, &text, true);
-    dump_transformer(model->transformer, false, &writer);
+    if (model->transformer != NULL) {
+        dump_transformer(model->transformer, false, &writer);
+    } else {
+        graph_dump(model, &writer);
+    }
     return text_digest(TEXT_DIGEST_SEED, text.bytes, text.length);
 }
 
@@ -122,15 +127,19 @@ void model_dump(const struct model *model, struct json_writer *out)
         model_dump(model->base, out);
         return;
     }
-    if (model->transformer == NULL) {
-        BUG("model '%s' has no description to write", model->name);
-    }
     json_push_object(out);
     json_push_key_string(out, "format", MODEL_FORMAT);
     json_push_key_string(out, "name", model->name);
-    json_push_key(out, "transformer");
-    dump_transformer(model->transformer, true, out);
-    json_push_key_u64(out, "parameters", model_count_parameters(model));
+    if (model->transformer != NULL) {
+        json_push_key(out, "transformer");
+        dump_transformer(model->transformer, true, out);
+    } else {
+        json_push_key(out, "graph");
+        graph_dump(model, out);
+    }
+    if (model_count_parameters(model) > 0) {
+        json_push_key_u64(out, "parameters", model_count_parameters(model));
+    }
     json_push_key_string(out, "source", model->source);
     json_pop_object(out);
 }

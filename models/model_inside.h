@@ -20,9 +20,11 @@ struct model_text {
     const char *name, *source; /* NULL: not stated */
     uint64_t parameters;       /* as stated for comparison, 0: not stated */
     struct transformer transformer;
+    struct json_value graph; /* present: an operator graph instead */
 };
 
-/* {"format": MODEL_FORMAT, "name", "transformer": {...}, "parameters", "source", "notes"}. */
+/* {"format": MODEL_FORMAT, "name", "transformer": {...} or "graph": {...}, "parameters", "source",
+ * "notes"}. */
 bool model_native_read(struct json_value object, struct arena *arena, struct model_text *out,
                        struct diag *diag);
 

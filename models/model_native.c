@@ -13,8 +13,8 @@ const char *const model_norm_names[NORM_KIND_COUNT + 1] = {"rmsnorm", "layernorm
 const char *const model_position_names[POSITION_KIND_COUNT + 1] = {"rope",  "learned",  "none",
                                                                    "alibi", "relative", NULL};
 
-static const char *const file_keys[] = {"format", "name",  "transformer", "parameters",
-                                        "source", "notes", NULL};
+static const char *const file_keys[] = {"format",     "name",   "transformer", "graph",
+                                        "parameters", "source", "notes",       NULL};
 static const char *const transformer_keys[] = {"architecture",
                                                "layers",
                                                "hidden",
@@ -305,7 +305,13 @@ bool model_native_read(struct json_value object, struct arena *arena, struct mod
     good &= json_read_string_or(object, "name", NULL, arena, &text.name, diag);
     good &= json_read_string_or(object, "source", NULL, arena, &text.source, diag);
     good &= read_u64_or_none(object, "parameters", 1, &text.parameters, diag);
-    good &= read_transformer(object, arena, &text.transformer, diag);
+    text.graph = json_find(object, "graph");
+    if (json_is_absent(text.graph)) {
+        good &= read_transformer(object, arena, &text.transformer, diag);
+    } else if (!json_is_absent(json_find(object, "transformer"))) {
+        good = diag_push(diag, DIAG_M208, json_place(text.graph), NULL,
+                         "a model is a \"transformer\" or a \"graph\", not both");
+    }
     if (good) {
         *out = text;
     }

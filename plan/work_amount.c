@@ -105,7 +105,7 @@ static void fill_contract(const struct work_builder *builder, const struct op *o
     const struct tensor *y = &builder->model->tensors[op->output];
     const axis_set groups = x->axes & w->axes & y->axes;
     const uint64_t n = product(builder, cut, w->axes & y->axes & ~groups) * w->copies;
-    const uint64_t k = product(builder, cut, w->axes & x->axes & ~groups);
+    const uint64_t k = product(builder, cut, op->domain & ~y->axes);
     const double rows = (double)product(builder, cut, x->axes & y->axes & ~groups) * x->density;
     const uint64_t m = rows < 1.0 ? 1 : (uint64_t)(rows + 0.5);
     out->groups = product(builder, cut, groups);

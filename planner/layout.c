@@ -18,10 +18,12 @@ struct layout {
     uint32_t *counts;
     double *plain_s, *again_s;
     double first_s, last_s;
-    uint32_t recomputed;  /* per chunk */
-    bool alike;           /* one kind of middle layer */
-    const uint32_t *caps; /* most layers per stage by memory, NULL: ask */
+    uint32_t recomputed;   /* per chunk */
+    bool alike;            /* one kind of middle layer */
+    const uint32_t *caps;  /* most layers per stage by memory, NULL: ask */
+    uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
 };
+#define UNKNOWN UINT32_MAX
 
 /* Unlike layers on several chunks per stage go chunk by chunk along the chain; memory is looked
  * at afterwards. */
@@ -115,12 +117,8 @@ static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t coun
     return seconds;
 }
 
-static bool stage_fits(void *state, uint32_t stage, uint32_t first, uint32_t count)
+static bool ask_memory(const struct layout *layout, uint32_t stage, uint32_t first, uint32_t count)
 {
-    const struct layout *layout = state;
-    if (layout->caps != NULL) {
-        return count <= layout->caps[stage];
-    }
     const struct load *load = layout->load;
     const struct schedule_shape *shape = &load->work->shape;
     for (uint32_t local = 0; local < shape->chunks; local++) {
@@ -130,6 +128,36 @@ static bool stage_fits(void *state, uint32_t stage, uint32_t first, uint32_t cou
     }
     return layout->search->estimator->room_bytes(layout->search->estimator->state, load, stage) >=
            0.0;
+}
+
+/* Most layers from `first` on that the stage has room for: a partition asks for each beginning many
+ * times, with other counts. */
+static uint32_t find_cap(const struct layout *layout, uint32_t stage, uint32_t first)
+{
+    uint32_t low = 0, high = layout->search->layers - first;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        const bool good = ask_memory(layout, stage, first, middle);
+        low = good ? middle : low;
+        high = good ? high : middle - 1;
+    }
+    return low;
+}
+
+static bool stage_fits(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    struct layout *layout = state;
+    if (layout->caps != NULL) {
+        return count <= layout->caps[stage];
+    }
+    if (layout->unlike_caps == NULL) {
+        return ask_memory(layout, stage, first, count);
+    }
+    uint32_t *cap = &layout->unlike_caps[stage * (layout->search->layers + 1) + first];
+    if (*cap == UNKNOWN) {
+        *cap = find_cap(layout, stage, first);
+    }
+    return count <= *cap;
 }
 
 /* Per model chunk, and the rows that go with them. */
@@ -181,6 +209,11 @@ bool layout_partition(const struct search *search, struct load *load, struct lay
     fill_prefix(&layout, arena);
     const bool by_chunk = goes_by_chunk(&layout);
     layout.caps = layout.alike ? room.caps : NULL;
+    if (!layout.alike && room.limited && shape->chunks == 1) {
+        const size_t beginnings = (size_t)shape->stages * (search->layers + 1);
+        layout.unlike_caps = ARENA_PUSH(arena, uint32_t, beginnings);
+        memset(layout.unlike_caps, 0xff, beginnings * sizeof *layout.unlike_caps);
+    }
     const double total = layout.plain_s[search->layers] + layout.first_s + layout.last_s;
     struct partition_problem problem = {.stages = by_chunk ? shape->stages * shape->chunks
                                                            : shape->stages,

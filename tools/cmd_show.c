@@ -72,14 +72,40 @@ static void dump_model_json(struct command *command, const struct model *model, 
     close_json(command, &out);
 }
 
+/* Runs of a chain that are shown one by one. */
+#define LONG_CHAIN 12
+
+static bool was_before(const struct model *model, uint32_t run)
+{
+    for (uint32_t i = 0; i < run; i++) {
+        if (model->chain[i].part == model->chain[run].part) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t count_all(const struct model *model, uint32_t run)
+{
+    uint32_t count = 0;
+    for (uint32_t i = run; i < model->run_count; i++) {
+        count += model->chain[i].part == model->chain[run].part ? model->chain[i].count : 0;
+    }
+    return count;
+}
+
 static void dump_parts(struct command *command, const struct model *model)
 {
     static const char *const headings[] = {"part", ">times", ">parameters each", "operations",
                                            NULL};
     struct table table;
     table_init(&table, command->arena, headings);
+    const bool folds = model->run_count > LONG_CHAIN;
     for (uint32_t i = 0; i < model->run_count; i++) {
         const struct part *part = &model->parts[model->chain[i].part];
+        if (folds && was_before(model, i)) {
+            continue;
+        }
         struct text ops;
         text_init(&ops, command->arena);
         for (uint32_t op = 0; op < part->op_count && op < 5; op++) {
@@ -89,13 +115,17 @@ static void dump_parts(struct command *command, const struct model *model)
             text_push(&ops, " and %u more", part->op_count - 5);
         }
         table_push(&table, "%s", part->name);
-        table_push(&table, "%u", model->chain[i].count);
+        table_push(&table, "%u", folds ? count_all(model, i) : model->chain[i].count);
         table_push(
             &table, "%s",
             report_count(command->arena, model_count_part_parameters(model, model->chain[i].part)));
         table_push(&table, "%s", ops.bytes);
     }
     table_dump(&table, &command->out);
+    if (folds) {
+        text_push(&command->out, "each kind of part in one row: %u runs of equal parts in all\n",
+                  model->run_count);
+    }
 }
 
 static void dump_model(struct command *command, const struct model *model, uint64_t seq_length)
@@ -103,18 +133,21 @@ static void dump_model(struct command *command, const struct model *model, uint6
     struct text *out = &command->out;
     const uint64_t parameters = model_count_parameters(model),
                    active = model_count_active_parameters(model);
+    const bool has_tokens = model_find_axis(model, "seq") != NO_INDEX;
+    const double scale = (has_tokens ? 1.0 : (double)seq_length) / 1e9;
     text_push(out, "model       %s\n", model->name);
     text_push(out, "parameters  %s", report_count(command->arena, parameters));
     if (active != parameters) {
         text_push(out, ", of which a token meets %s", report_count(command->arena, active));
     }
-    text_push(
-        out,
-        "\nwork        %.4g GFLOP per token, forward and backward, at %s tokens per sequence\n",
-        model_flops_per_token(model, seq_length, true) / 1e9,
-        report_count(command->arena, seq_length));
-    text_push(out, "            (%.4g GFLOP with masked attention counted too)\n\n",
-              model_flops_per_token(model, seq_length, false) / 1e9);
+    text_push(out, "\nwork        %.4g GFLOP per %s, forward and backward",
+              model_flops_per_token(model, seq_length, true) * scale,
+              has_tokens ? "token" : "sample");
+    if (has_tokens) {
+        text_push(out, ", at %s tokens per sequence", report_count(command->arena, seq_length));
+    }
+    text_push(out, "\n            (%.4g GFLOP with masked attention counted too)\n\n",
+              model_flops_per_token(model, seq_length, false) * scale);
     dump_parts(command, model);
 }
 

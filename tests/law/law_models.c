@@ -55,11 +55,17 @@ static void expect_round_trip(const struct model *model)
 {
     const char *text = dump(model);
     const struct model again = read_back(text);
-    expect_same(model->name, model->transformer, again.transformer);
+    ck_assert((model->transformer == NULL) == (again.transformer == NULL));
+    if (model->transformer != NULL) {
+        expect_same(model->name, model->transformer, again.transformer);
+        ck_assert_str_eq(again.transformer->architecture, model->transformer->architecture);
+    }
     ck_assert_str_eq(dump(&again), text);
     ck_assert_uint_eq(again.digest, model->digest);
     ck_assert_str_eq(again.name, model->name);
-    ck_assert_str_eq(again.transformer->architecture, model->transformer->architecture);
+    ck_assert_uint_eq(model_count_parameters(&again), model_count_parameters(model));
+    ck_assert_double_eq(model_flops_per_token(&again, 4096, true),
+                        model_flops_per_token(model, 4096, true));
 }
 
 /* What the file itself states, read without the reader under test. */
@@ -69,7 +75,8 @@ static uint64_t stated_parameters(const char *file)
     uint64_t parameters = 0;
     const char *path = data_folder_find(text_build(&arena, "models/zoo/%s", file), &arena);
     ck_assert(json_open(path, false, &arena, &document, &diag));
-    ck_assert(json_value_u64(json_find(json_root(document), "parameters"), &parameters));
+    ck_assert(json_value_u64(json_find(json_root(document), "parameters"), &parameters) ||
+              json_is_object(json_find(json_root(document), "graph")));
     json_close(document);
     return parameters;
 }
@@ -101,7 +108,7 @@ START_TEST(zoo_flops_follow_its_parameters)
     for (uint32_t i = 0; names[i] != NULL; i++) {
         const struct model model = read_shipped("zoo", text_build(&arena, "%s.json", names[i]));
         const struct transformer *t = model.transformer;
-        if (transformer_special(t) != NULL) {
+        if (t == NULL || transformer_special(t) != NULL) {
             continue;
         }
         const double rows = (t->tied_embeddings ? 0.0 : (double)t->vocab) +
@@ -132,6 +139,10 @@ START_TEST(zoo_masks_save_work)
         const struct transformer *t = model.transformer;
         const double full = model_flops_per_token(&model, 4096, false);
         const double causal = model_flops_per_token(&model, 4096, true);
+        if (t == NULL) {
+            ck_assert_msg(full > 0.0 && causal <= full, "%s", names[i]);
+            continue;
+        }
         const bool attends = t->mixers == NULL || strpbrk(t->mixers, "awc") != NULL;
         ck_assert_msg(t->bidirectional || !attends ? causal == full : causal < full, "%s",
                       names[i]);
