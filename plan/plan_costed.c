@@ -19,6 +19,33 @@ static void check_setup(struct plan_rules *rules)
         plan_rule_break(rules, DIAG_P480, NULL, "training phases cannot be costed yet");
 }
 
+/* Does it keep latents, which decoding reads by other kernels than training, or states of scans,
+ * whose traffic per token is not counted? */
+static const char *find_undecodable(const struct model *model)
+{
+    const char *what = NULL;
+    for (uint32_t i = 0; i < model->op_count && what == NULL; i++) {
+        const struct op *op = &model->ops[i];
+        if (op->kind == OP_KERNEL && op->mirrored != 0)
+            what = "layers that scan";
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            if (model->tensors[op->inputs[k]].cached && op->kind != OP_ATTENTION)
+                what = "latent attention";
+        }
+    }
+    return what;
+}
+
+static void check_decoding(struct plan_rules *rules)
+{
+    const struct model *model = rules->problem->model;
+    const char *what = find_undecodable(model);
+    if (rules->problem->setup->task.kind == TASK_DECODE && what != NULL)
+        plan_rule_break(rules, DIAG_P480, NULL,
+                        "task 'decode' cannot be costed yet for model '%s', which has %s",
+                        model->name, what);
+}
+
 static void check_model(struct plan_rules *rules)
 {
     if (rules->problem->model->run_count == 0)
@@ -111,6 +138,7 @@ bool plan_check_costed(const struct problem *problem, const struct plan *plan, s
     struct plan_rules rules = {.problem = problem, .plan = plan, .diag = diag, .good = true};
     check_setup(&rules);
     check_model(&rules);
+    check_decoding(&rules);
     check_placement(&rules);
     check_schedule(&rules);
     check_policies(&rules);
