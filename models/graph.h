@@ -2,8 +2,10 @@
  * "ops": [...]}]}.
  *
  * Parts stand in the order of the chain; each runs `repeat` times, from the tensor "input" that the
- * part before wrote last to the tensor that its own last op writes. An op says what it reads (tensors
- * of its part, by name), its weights and what it writes; its domain is the union of their axes and of
+ * part before wrote last to the tensor that its own last op writes. An op says what it reads
+ * (tensors
+ * of its part, by name), its weights and what it writes; its domain is the union of their axes
+ * and of
  * "axes" (of a stream: "axes" alone, where stated). FLOPs and bytes of contractions and attention
  * follow from axes and density; of others "bytes" and "flops" are stated per element.
  *
@@ -19,7 +21,8 @@
 #include "base/json.h"
 #include "models/model.h"
 
-#define GRAPH_PARTS_MAX 9 /* the two ends, and as many as a work program has room for (plan/work.h) */
+#define GRAPH_PARTS_MAX 9 /* the two ends, and as many as a work program has room for
+                           * (plan/work.h) */
 
 /* Words of the format in the order of the enums, NULL-terminated. */
 extern const char *const graph_class_names[];

@@ -91,23 +91,40 @@ static bool find_alike(const struct partition_problem *problem, uint32_t *counts
 
 #define NO_WAY_S 1e300
 
-/* [stage * (layers + 1) + end]: smallest bottleneck of stages 0 .. stage over layers 0 .. end-1. */
+/* Bottleneck of the stages before `stage` when it takes the last `count` of `end` layers. */
+static double before_s(const struct partition_problem *problem, const double *best_s,
+                       uint32_t stage, uint32_t end, uint32_t count)
+{
+    if (stage == 0) {
+        return count == end ? 0.0 : NO_WAY_S;
+    }
+    return best_s[(stage - 1) * (problem->layers + 1) + end - count];
+}
+
+/* [stage * (layers + 1) + end]: smallest bottleneck of stages 0 .. stage over layers 0 .. end-1.
+ * *guess, a count tried first, then the one chosen: what the stages before need is looked up, and
+ * only where that is less than the best so far is the stage itself asked. */
 static double prefix_s(const struct partition_problem *problem, const double *best_s,
-                       uint32_t stage, uint32_t end)
+                       uint32_t stage, uint32_t end, uint32_t *guess)
 {
     double least_s = NO_WAY_S;
+    if (*guess >= problem->least && *guess <= end && fits(problem, stage, end - *guess, *guess)) {
+        const double own_s = problem->stage_s(problem->state, stage, end - *guess, *guess);
+        const double rest_s = before_s(problem, best_s, stage, end, *guess);
+        least_s = own_s > rest_s ? own_s : rest_s;
+    }
     for (uint32_t count = problem->least; count <= end; count++) {
+        const double rest_s = before_s(problem, best_s, stage, end, count);
+        if (rest_s >= least_s) {
+            continue;
+        }
         const double own_s = problem->stage_s(problem->state, stage, end - count, count);
         if (own_s >= least_s) {
             break; /* more layers take longer still */
         }
-        const double before_s = stage > 0
-                                    ? best_s[(stage - 1) * (problem->layers + 1) + end - count]
-                                : count == end ? 0.0
-                                               : NO_WAY_S;
-        const double both_s = own_s > before_s ? own_s : before_s;
-        if (both_s < least_s && fits(problem, stage, end - count, count)) {
-            least_s = both_s;
+        if (fits(problem, stage, end - count, count)) {
+            least_s = own_s > rest_s ? own_s : rest_s;
+            *guess = count;
         }
     }
     return least_s;
@@ -139,8 +156,10 @@ static bool find_unlike(const struct partition_problem *problem, struct arena *a
     const struct arena_mark mark = arena_find_mark(arena);
     double *best_s = ARENA_PUSH(arena, double, (size_t)problem->stages *(problem->layers + 1));
     for (uint32_t stage = 0; stage < problem->stages; stage++) {
+        uint32_t guess = 0;
         for (uint32_t end = 0; end <= problem->layers; end++) {
-            best_s[stage * (problem->layers + 1) + end] = prefix_s(problem, best_s, stage, end);
+            best_s[stage * (problem->layers + 1) + end] =
+                prefix_s(problem, best_s, stage, end, &guess);
         }
     }
     const double bottleneck_s = best_s[problem->stages * (problem->layers + 1) - 1];
