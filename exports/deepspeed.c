@@ -7,6 +7,7 @@
 
 #include "exports/exporter.h"
 #include "exports/express.h"
+#include "models/transformer.h"
 
 extern const struct exporter exporter_deepspeed;
 
@@ -107,9 +108,22 @@ static bool check_states(const struct problem *problem, const struct plan *plan,
     return good;
 }
 
+/* Replicas and their shards are any model's; what cuts layers knows the usual ones. */
+static bool check_cuts(const struct problem *problem, const struct plan *plan, struct diag *diag)
+{
+    const struct transformer *shape = problem->model->transformer;
+    const char *special = shape == NULL ? NULL : transformer_special(shape);
+    if (special == NULL || plan_count_devices(plan) == plan_count_replicas(problem, plan))
+        return true;
+    return diag_push(diag, DIAG_X601, nowhere, "data parallelism alone",
+                     "model '%s' has %s: more than replicas of it is not exported to %s",
+                     problem->model->name, special, TARGET);
+}
+
 static bool can_express(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     bool good = check_setup(problem, diag);
+    good &= check_cuts(problem, plan, diag);
     good &= check_placement(problem, plan, diag);
     good &= check_schedule(problem, plan, diag);
     good &= check_states(problem, plan, diag);

@@ -79,6 +79,17 @@ static bool check_experts(const struct transformer *shape, const struct megatron
                      sizes->tp);
 }
 
+/* What goes beyond a plain decoder and has flags: latent attention, the router's correction, the
+ * gate of the shared expert. */
+static const char *find_special(const struct transformer *shape)
+{
+    struct transformer rest = *shape;
+    rest.mla.kv_rank = 0;
+    rest.moe.router_bias = false;
+    rest.moe.shared_gate = false;
+    return transformer_special(&rest);
+}
+
 bool megatron_check_model(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     const struct transformer *shape = problem->model->transformer;
@@ -90,7 +101,7 @@ bool megatron_check_model(const struct problem *problem, const struct plan *plan
                          "Megatron builds transformers from their sizes: model '%s' is a graph of "
                          "operators",
                          problem->model->name);
-    const char *special = transformer_special(shape);
+    const char *special = find_special(shape);
     if (special != NULL)
         return diag_push(
             diag, DIAG_X601, nowhere, "a decoder of grouped attention, dense layers and experts",
@@ -106,9 +117,26 @@ bool megatron_check_model(const struct problem *problem, const struct plan *plan
 
 /* --- flags ------------------------------------------------------------------------------------ */
 
+/* Latents are normed as layers are: --qk-layernorm (multi_latent_attention.py). */
+static void push_latents(const struct transformer_mla *mla, const struct megatron_arguments *out)
+{
+    megatron_push_flag(out, "--multi-latent-attention");
+    if (mla->q_rank > 0)
+        megatron_push(out, "--q-lora-rank", "%u", mla->q_rank);
+    megatron_push(out, "--kv-lora-rank", "%u", mla->kv_rank);
+    megatron_push(out, "--qk-head-dim", "%u", mla->nope_dim);
+    megatron_push(out, "--qk-pos-emb-head-dim", "%u", mla->rope_dim);
+    megatron_push(out, "--v-head-dim", "%u", mla->value_dim);
+    megatron_push_flag(out, "--qk-layernorm");
+}
+
 static void push_attention(const struct transformer *shape, const struct megatron_arguments *out)
 {
     megatron_push(out, "--num-attention-heads", "%u", shape->heads);
+    if (shape->mla.kv_rank > 0) {
+        push_latents(&shape->mla, out);
+        return;
+    }
     if (shape->kv_heads != shape->heads) {
         megatron_push_flag(out, "--group-query-attention");
         megatron_push(out, "--num-query-groups", "%u", shape->kv_heads);
@@ -181,6 +209,12 @@ static void push_experts(const struct transformer *shape, const struct megatron_
     megatron_push(out, "--moe-ffn-hidden-size", "%u", moe->ffn);
     if (moe->shared_ffn > 0)
         megatron_push(out, "--moe-shared-expert-intermediate-size", "%u", moe->shared_ffn);
+    if (moe->shared_gate)
+        megatron_push_flag(out, "--moe-shared-expert-gate");
+    if (moe->router_bias) {
+        megatron_push(out, "--moe-router-score-function", "%s", "sigmoid");
+        megatron_push_flag(out, "--moe-router-enable-expert-bias");
+    }
     push_expert_layers(shape, out);
     megatron_push_flag(out, "--moe-grouped-gemm");
     megatron_push(out, "--moe-token-dispatcher-type", "%s", "alltoall");

@@ -130,6 +130,9 @@ static void push_experts(struct configuration *configuration, uint64_t layers, u
     const uint64_t shared =
         configuration_take_count(configuration, "moe-shared-expert-intermediate-size", 0);
     const char *freq = configuration_take_word(configuration, "moe-layer-freq", "1");
+    const bool bias =
+        configuration_take_switch(configuration, "moe-router-enable-expert-bias", false);
+    const bool gate = configuration_take_switch(configuration, "moe-shared-expert-gate", false);
     uint32_t first_dense = 0, every = 1, count = 0;
     if (experts == 0) {
         return;
@@ -157,6 +160,8 @@ static void push_experts(struct configuration *configuration, uint64_t layers, u
     json_push_key_u64(out, "shared_ffn", shared);
     json_push_key_u64(out, "first_dense", first_dense);
     json_push_key_u64(out, "every", every);
+    json_push_key_bool(out, "router_bias", bias);
+    json_push_key_bool(out, "shared_gate", gate);
     json_pop_object(out);
 }
 
@@ -182,6 +187,26 @@ static uint64_t read_window(struct configuration *configuration)
     return left + 1;
 }
 
+/* The parser's own widths where they are not given (arguments.py). */
+static void push_latents(struct configuration *configuration, struct json_writer *out)
+{
+    static const struct {
+        const char *flag, *key;
+        uint64_t usual;
+    } widths[] = {{"kv-lora-rank", "kv_rank", 32},
+                  {"q-lora-rank", "q_rank", 0},
+                  {"qk-head-dim", "nope_dim", 128},
+                  {"qk-pos-emb-head-dim", "rope_dim", 64},
+                  {"v-head-dim", "value_dim", 128}};
+    json_push_key(out, "mla");
+    json_push_object(out);
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        json_push_key_u64(out, widths[i].key,
+                          configuration_take_count(configuration, widths[i].flag, widths[i].usual));
+    }
+    json_pop_object(out);
+}
+
 static void push_attention(struct configuration *configuration, uint64_t hidden,
                            struct json_writer *out)
 {
@@ -192,6 +217,7 @@ static void push_attention(struct configuration *configuration, uint64_t hidden,
         configuration_take_count(configuration, "kv-channels", heads == 0 ? 0 : hidden / heads);
     const bool norm = configuration_take_switch(configuration, "qk-layernorm", false);
     const uint64_t window = read_window(configuration);
+    const bool latent = configuration_take_switch(configuration, "multi-latent-attention", false);
     if (heads > 0 && !setting_find(&configuration->settings, "kv-channels") &&
         hidden % heads != 0) {
         configuration_refuse(configuration, DIAG_X663, "num-attention-heads",
@@ -202,8 +228,11 @@ static void push_attention(struct configuration *configuration, uint64_t hidden,
     json_push_key_u64(out, "heads", heads);
     json_push_key_u64(out, "kv_heads", grouped ? groups : heads);
     json_push_key_u64(out, "head_dim", channels);
-    json_push_key_bool(out, "qk_norm", norm);
+    json_push_key_bool(out, "qk_norm", norm && !latent);
     json_push_key_u64(out, "window", window);
+    if (latent) {
+        push_latents(configuration, out);
+    }
 }
 
 /* Megatron's own default widths. */
@@ -298,7 +327,6 @@ static void push_transformer(struct configuration *configuration, struct json_wr
 static bool read_described(struct configuration *configuration)
 {
     static const struct configuration_limit limits[] = {
-        {"multi-latent-attention", NULL, "latent attention is not read from flags: give --model"},
         {"mtp-num-layers", NULL, "layers that predict further tokens are not read from flags"},
     };
     configuration_refuse_limits(configuration, limits, sizeof limits / sizeof limits[0]);
