@@ -9,14 +9,8 @@
  * the K and V of its own group, so "kv_heads", though in the domain, is a grouping under "heads": a
  * cut of heads cuts K and V alike, nothing is summed over it. */
 #include "models/transformer_graph.h"
+#include "models/transformer_traffic.h"
 
-/* hardware_costs 5.5, per element: norm 4 and 6, rotation 4 both ways. */
-#define NORM_FORWARD_BYTES 4.0
-#define NORM_BACKWARD_BYTES 6.0
-#define ROPE_BYTES 4.0
-/* Two tensors read and one written; backward three read and two written (derived). */
-#define GATE_FORWARD_BYTES 6.0
-#define GATE_BACKWARD_BYTES 10.0
 #define QUERY_AXES "batch seq heads head_dim"
 /* Of K and V only K is normed or rotated: half the elements of the tensor. */
 #define KEY_SHARE 0.5
@@ -101,8 +95,8 @@ static void keep_inside(struct transformer_graph *graph, struct op *op, struct t
 
 /* Flash attention keeps the log-sum-exp of each query, 4 a s b bytes. Plain attention keeps the
  * softmax, and with dropout the mask and what is left: 2 + 1 + 2 bytes per query and key
- * (hardware_costs 6.2: 5 a s^2 b); all queries and keys, since it computes the masked half too.
- * Flash attention draws its mask again. */
+ * (5 a s^2 b, arXiv 2205.05198 section 4.1); all queries and keys, since it computes the masked
+ * half too. Flash attention draws its mask again. */
 static void push_kept_inside(struct transformer_graph *graph, struct op *op)
 {
     const axis_set rows = transformer_axes(graph, "batch seq heads");

@@ -3,23 +3,18 @@
 
 #include "base/text.h"
 #include "models/transformer_graph.h"
+#include "models/transformer_traffic.h"
 
-/* Dropout alone reads an element and writes it with a one-byte mask; backward the same
- * (hardware_costs 5.5). */
+/* Dropout alone reads an element and writes it with a one-byte mask; backward the same. */
 #define DROPOUT_BYTES 5.0
 /* The loss per logit, not fused: a cast to the fp32 copy (read 2, write 4), then the maximum and
- * the sum of exponentials over that copy; 12 is the upper end of hardware_costs 5.5. Backward reads
- * the copy and writes a 2-byte gradient. */
+ * the sum of exponentials over that copy. 12 in all is assumed, the upper end of 8 to 12 for chains
+ * of such kernels. Backward reads the copy and writes a 2-byte gradient. */
 #define LOSS_FORWARD_BYTES 12.0
 #define LOSS_BACKWARD_BYTES 6.0
 /* fp32 numbers per token that a loss over a cut vocabulary exchanges: maximum, sum of exponentials,
- * logit of the target (hardware_costs 5.5). */
+ * logit of the target. */
 #define LOSS_TERMS 3
-/* An activation function alone (hardware_costs 5.5), two tensors side by side, a sum. */
-#define ACTIVATION_FORWARD_BYTES 4.0
-#define ACTIVATION_BACKWARD_BYTES 6.0
-#define CONCATENATE_BYTES 4.0
-#define SUM_BYTES 6.0
 #define SENTENCE_CLASSES 2 /* logits of "is the next sentence" */
 
 static struct op *last_op(const struct transformer_graph *graph)
@@ -74,8 +69,8 @@ void transformer_push_embedding(struct transformer_graph *graph)
         output = transformer_push_lookup(graph, "token_types", "token_types", output)->output;
     }
     if (images != NO_INDEX) {
-        transformer_push_map(graph, "insert_images", "batch seq hidden", &output, CONCATENATE_BYTES,
-                             CONCATENATE_BYTES);
+        transformer_push_map(graph, "insert_images", "batch seq hidden", &output, MOVE_BYTES,
+                             MOVE_BYTES);
         op = last_op(graph);
         op->inputs[op->input_count++] = images;
     }
@@ -91,7 +86,7 @@ void transformer_push_embedding(struct transformer_graph *graph)
 /* --- stream to loss --------------------------------------------------------------------------- */
 
 /* The loss sums over "vocab" in fp32 and keeps the logits twice: as the head wrote them, and the
- * fp32 copy that its softmax runs on (hardware_costs 6.2). */
+ * fp32 copy that its softmax runs on. */
 static uint32_t push_loss(struct transformer_graph *graph, const char *name, uint32_t logits)
 {
     struct op *op = transformer_push_op(graph, name, OP_STREAM, "batch seq vocab");
@@ -230,8 +225,8 @@ static uint32_t push_pair(struct transformer_graph *graph, uint32_t stream)
                                                              .inputs = {left, right},
                                                              .input_count = 2,
                                                              .copies = 1,
-                                                             .forward_bytes = CONCATENATE_BYTES,
-                                                             .backward_bytes = CONCATENATE_BYTES,
+                                                             .forward_bytes = MOVE_BYTES,
+                                                             .backward_bytes = MOVE_BYTES,
                                                          });
     return transformer_push_linear(graph, &(struct transformer_linear){
                                               .name = "mtp_projection",

@@ -4,22 +4,15 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/transformer_traffic.h"
 
-/* Traffic per element of 2-byte activations. A norm reads and writes each element once forward;
- * backward it reads the input and the gradient and writes a gradient (hardware_costs 5.5: 4 and
- * 6). */
-#define NORM_FORWARD_BYTES 4.0
-#define NORM_BACKWARD_BYTES 6.0
-/* A sum of two streams reads both and writes one; backward the gradients that come back through the
- * branch and past it are added, the same traffic (derived). */
-#define RESIDUAL_BYTES 6.0
 #define BRANCH_BYTES 2.0 /* one more stream to read */
 /* Dropout fused into the sum writes a one-byte mask forward; backward it reads a gradient and the
- * mask and writes the branch's own gradient (hardware_costs 5.5: dropout 5). */
+ * mask and writes the branch's own gradient. */
 #define DROPOUT_FORWARD_BYTES 1.0
 #define DROPOUT_BACKWARD_BYTES 5.0
 /* A lookup reads a row and writes it; backward it reads the gradient and adds to an fp32 row, which
- * is read and written (hardware_costs 5.5: 2 e forward, 2 + 8 backward). */
+ * is read and written: 2 + 8. */
 #define LOOKUP_FORWARD_BYTES 4.0
 #define LOOKUP_BACKWARD_BYTES 10.0
 
@@ -212,9 +205,9 @@ uint32_t transformer_push_residual(struct transformer_graph *graph, const char *
                    .inputs = {stream, branch, third ? extra : 0},
                    .input_count = third ? 3 : 2,
                    .copies = 1,
-                   .forward_bytes = RESIDUAL_BYTES + (third ? BRANCH_BYTES : 0.0) +
+                   .forward_bytes = SUM_BYTES + (third ? BRANCH_BYTES : 0.0) +
                                     (drops ? DROPOUT_FORWARD_BYTES : 0.0),
-                   .backward_bytes = RESIDUAL_BYTES + (drops ? DROPOUT_BACKWARD_BYTES : 0.0),
+                   .backward_bytes = SUM_BYTES + (drops ? DROPOUT_BACKWARD_BYTES : 0.0),
                });
     if (drops) {
         struct op *op = &graph->model->ops[graph->model->op_count - 1];

@@ -2,17 +2,14 @@
  * 2405.04434 section 2.1; in training the latent is expanded, nothing is absorbed).
  *
  * Axes, and what follows from them:
- *   latents        batch seq q_rank / kv_rank / rope_dim: no dim of heads cuts them, so tensor
- * ranks
- *                  hold them whole, or cut by sequence under sequence parallelism
+ *   latents        batch seq q_rank / kv_rank / rope_dim: no dim of heads cuts them, so
+ *                  tensor ranks hold them whole, or cut by sequence under sequence parallelism
  *   q, k           batch seq heads qk_dim, qk_dim = nope_dim + rope_dim
  *   v              batch seq heads value_dim
  * Scores contract qk_dim, values value_dim. The rotated part of a key is one for all heads. */
 #include "models/transformer_graph.h"
+#include "models/transformer_traffic.h"
 
-/* Rotation of rope_dim of the qk_dim numbers and a copy of the others: 4 bytes per element both
- * ways (hardware_costs 5.5). */
-#define ROPE_BYTES 4.0
 #define QUERY_AXES "batch seq heads qk_dim"
 
 static uint32_t push_down(struct transformer_graph *graph, const char *name, const char *rank,

@@ -4,9 +4,7 @@
 
 #include "base/text.h"
 #include "models/transformer_graph.h"
-
-/* Another stream added: one more read per element (transformer_graph.c). */
-#define SUM_BYTES 6.0
+#include "models/transformer_traffic.h"
 
 typedef struct transformer_branch (*push_branch)(struct transformer_graph *, uint32_t);
 

@@ -1,17 +1,13 @@
 /* The feed-forward half of a layer: one block, or experts beside an optional shared one. */
 #include "models/transformer_graph.h"
+#include "models/transformer_traffic.h"
 
 #include "base/text.h"
 
-/* hardware_costs 5.5: bias and GELU 4 and 6 bytes per element; SwiGLU 6 and 10 per element of the
- * output, which is 3 and 5 per element of its input, the larger of the two. */
-#define ACTIVATION_FORWARD_BYTES 4.0
-#define ACTIVATION_BACKWARD_BYTES 6.0
-#define GATED_FORWARD_BYTES 3.0
-#define GATED_BACKWARD_BYTES 5.0
-/* Rows moved to another order: read and written once (hardware_costs 5.5, transpose 4). The
- * backward of combine also reads the expert outputs, for the gradient of the routing weights. */
-#define PERMUTE_BYTES 4.0
+/* A gated activation's domain is its input, which is twice as wide as its output. */
+#define GATED_FORWARD_BYTES (GATE_FORWARD_BYTES / 2.0)
+#define GATED_BACKWARD_BYTES (GATE_BACKWARD_BYTES / 2.0)
+/* Rows moved back, and the expert outputs read for the gradient of the routing weights. */
 #define COMBINE_BACKWARD_BYTES 6.0
 
 /* A feed-forward block: fc1, activation, fc2. All axes as names. */
@@ -127,8 +123,8 @@ static uint32_t push_dispatch(struct transformer_graph *graph, uint32_t input, u
                                                                .inputs = {input, scores},
                                                                .input_count = 2,
                                                                .copies = 1,
-                                                               .forward_bytes = PERMUTE_BYTES,
-                                                               .backward_bytes = PERMUTE_BYTES,
+                                                               .forward_bytes = MOVE_BYTES,
+                                                               .backward_bytes = MOVE_BYTES,
                                                            });
     graph->model->tensors[output].density = frac;
     transformer_push_keep(&graph->model->ops[graph->model->op_count - 1], scores);
@@ -137,8 +133,7 @@ static uint32_t push_dispatch(struct transformer_graph *graph, uint32_t input, u
 
 /* The weighted sum of each token's experts. Without "experts" in its domain it wants all of a
  * token's expert outputs whole, where the token is: the way back of the reshard, rather than a
- * partial sum over ranks. Keeps the outputs, since the gradient of the routing weights needs them
- * (hardware_costs 6.2). */
+ * partial sum over ranks. Keeps the outputs: the gradient of the routing weights needs them. */
 static uint32_t push_combine(struct transformer_graph *graph, uint32_t input, uint32_t scores)
 {
     const uint32_t output =
@@ -149,7 +144,7 @@ static uint32_t push_combine(struct transformer_graph *graph, uint32_t input, ui
                                            .inputs = {input, scores},
                                            .input_count = 2,
                                            .copies = 1,
-                                           .forward_bytes = PERMUTE_BYTES,
+                                           .forward_bytes = MOVE_BYTES,
                                            .backward_bytes = COMBINE_BACKWARD_BYTES,
                                        });
     transformer_push_keep(&graph->model->ops[graph->model->op_count - 1], input);
@@ -176,7 +171,7 @@ static uint32_t push_shared_gate(struct transformer_graph *graph, uint32_t input
                                            .inputs = {shared, score},
                                            .input_count = 2,
                                            .copies = 1,
-                                           .forward_bytes = PERMUTE_BYTES,
+                                           .forward_bytes = MOVE_BYTES,
                                            .backward_bytes = COMBINE_BACKWARD_BYTES,
                                        });
     struct op *op = &graph->model->ops[graph->model->op_count - 1];

@@ -2,8 +2,8 @@
  * delta rule).
  *
  * Axes: x and z "scan_heads scan_dim"; B and C (K and Q of the delta rule) "scan_groups
- * scan_state",
- * a grouping under scan_heads; one time step per head (and a second number, the delta rule's beta).
+ * scan_state", a grouping under scan_heads; one time step per head (and a second number, the delta
+ * rule's beta).
  * The kernel's domain has "keys": the tokens before each token, through the state. So a rank that
  * holds a piece of the sequence is charged for fetching what is before it; variants that trade
  * heads for tokens are exact.
@@ -19,18 +19,12 @@
  *   Mamba    9 N per channel (the scan's own count in its reference implementation)
  * Backward computes each product's two gradients and the forward states again: 2.5 times. */
 #include "models/transformer_graph.h"
+#include "models/transformer_traffic.h"
 
-/* A convolution over a few tokens reads and writes each element; backward it reads input and
- * gradient and writes a gradient (as an activation, hardware_costs 5.5). */
-#define CONV_FORWARD_BYTES 4.0
-#define CONV_BACKWARD_BYTES 6.0
 /* x in, y out; B, C, time steps and states between chunks are an order smaller (derived). */
 #define SCAN_FORWARD_BYTES 4.0
 #define SCAN_BACKWARD_BYTES 10.0
 #define SCAN_BACKWARD_FLOPS 2.5
-/* Norm of y times the activated z: two read, one written; backward three read, two written. */
-#define GATED_NORM_FORWARD_BYTES 6.0
-#define GATED_NORM_BACKWARD_BYTES 10.0
 #define MAMBA1_FLOPS 9.0
 
 #define HEAD_AXES "scan_heads scan_dim"
@@ -61,7 +55,7 @@ static void push_conv(struct transformer_graph *graph, const char *name, const c
     const uint32_t input = *tensor;
     struct op *op =
         transformer_push_map(graph, name, text_build(graph->arena, "batch seq %s", axes), tensor,
-                             CONV_FORWARD_BYTES, CONV_BACKWARD_BYTES);
+                             ACTIVATION_FORWARD_BYTES, ACTIVATION_BACKWARD_BYTES);
     graph->model->tensors[op->output].copies = copies;
     transformer_push_weight(graph, op, "taps", axes, copies * scan->conv);
     if (scan->kind != SCAN_DELTA) {
@@ -130,8 +124,8 @@ static uint32_t push_gated_norm(struct transformer_graph *graph, uint32_t y, uin
                                            .inputs = {y, z},
                                            .input_count = 2,
                                            .copies = 1,
-                                           .forward_bytes = GATED_NORM_FORWARD_BYTES,
-                                           .backward_bytes = GATED_NORM_BACKWARD_BYTES,
+                                           .forward_bytes = GATE_FORWARD_BYTES,
+                                           .backward_bytes = GATE_BACKWARD_BYTES,
                                        });
     struct op *op = &graph->model->ops[graph->model->op_count - 1];
     if (kind != SCAN_MAMBA1) {
@@ -172,7 +166,7 @@ static uint32_t push_from_x(struct transformer_graph *graph, const char *name, c
         const uint32_t input = output;
         struct op *op = transformer_push_map(graph, text_build(graph->arena, "%s_norm", name),
                                              text_build(graph->arena, "batch seq %s", to), &output,
-                                             CONV_FORWARD_BYTES, CONV_BACKWARD_BYTES);
+                                             ACTIVATION_FORWARD_BYTES, ACTIVATION_BACKWARD_BYTES);
         graph->model->tensors[op->output].copies = copies;
         transformer_push_weight(graph, op, "gain", to, copies);
         transformer_push_keep(op, input);

@@ -57,7 +57,8 @@ END_TEST
 
 /* RMS norms, no dropout, SwiGLU, grouped keys: norm inputs 4 s b h, linear inputs 4, Q with the
  * output 4 s b a d, K with V 4 s b g d, gate, up, product 6 s b f, log-sum-exp 4 s b a
- * (hardware_costs 6.2). Context ranks keep their share of the sequence. */
+ * (derived as arXiv 2205.05198 section 4.1 does for GPT). Context ranks keep their share of the
+ * sequence. */
 START_TEST(llama_layers_keep_the_derived_bytes)
 {
     static const char *const names[] = {"llama-3.1-8b", "llama-2-7b", "qwen2.5-72b"};
@@ -126,7 +127,7 @@ END_TEST
 
 /* --- one stage -------------------------------------------------------------------------------- */
 
-/* Micro-batches in flight on stage i, as activations of the whole stage (hardware_costs 7). */
+/* Micro-batches in flight on stage i, as activations of the whole stage. */
 static double in_flight(const char *schedule, const struct schedule_shape *shape, uint32_t i)
 {
     const double p = shape->stages, v = shape->chunks, m = shape->micro_batches;
