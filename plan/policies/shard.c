@@ -234,7 +234,7 @@ static bool leaner(uint32_t index)
 
 const struct policy policy_shard = {
     .name = "shard",
-    .summary = "parameters, gradients, optimizer states spread over ranks",
+    .summary = "which of parameters, gradients, optimizer states are spread over ranks",
     .order = 10,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
