@@ -37,6 +37,12 @@ void costmodel_release(struct costmodel *model)
     arena_release(&model->cache->streams_arena);
 }
 
+void costmodel_forget_kernels(struct costmodel *model)
+{
+    memset(model->cache->kernels, 0, sizeof model->cache->kernels);
+    memset(model->provenance_s, 0, sizeof model->provenance_s);
+}
+
 static void forget_streams(void *state)
 {
     struct costmodel *model = state;

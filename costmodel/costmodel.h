@@ -20,6 +20,8 @@ void costmodel_init(struct costmodel *model, const struct problem *problem,
                     const struct prices *prices, struct arena *arena);
 /* Gives back what is kept per stream. */
 void costmodel_release(struct costmodel *model);
+/* Prices of kernels are asked for again: constants of devices or runtime have changed. */
+void costmodel_forget_kernels(struct costmodel *model);
 /* The judge's interface; out->state is the model, which must outlive it. */
 void costmodel_estimator(struct costmodel *model, struct estimator *out);
 

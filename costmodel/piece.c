@@ -12,6 +12,11 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* Messages that travel under the next kernel. */
 struct pending {
     const struct work_message *messages[PENDING_MAX];
@@ -47,8 +52,9 @@ static void hold(struct pending *pending, const struct work_message *message, do
 
 static void add_message(struct tally *tally, const struct work_message *message)
 {
-    const double seconds =
-        costmodel_message_s(tally->model, tally->work, message) / (double)message->period;
+    const double seconds = costmodel_message_s(tally->model, tally->work, message) /
+                           (double)message->period *
+                           prices_exposed_frac(tally->model->prices, message);
     switch (message->overlap) {
     case OVERLAP_NONE: tally->cost_s[COST_DIM + message->dim] += seconds; break;
     case OVERLAP_NEXT: hold(&tally->next, message, seconds); break;
@@ -126,26 +132,29 @@ static double kernel_s(struct costmodel *model, const struct work_compute *const
 
 /* The first of `pieces` parts is on the device already; the others arrive one after another, each
  * under the work on the part before. In one piece the message runs beside the kernel. */
-static double overlapped_s(double kernel, double message, uint32_t pieces)
+static double overlapped_s(double kernel, double message, uint32_t pieces, double loss_frac)
 {
     if (pieces <= 1) {
-        return larger(kernel, message);
+        return larger(kernel, message) + loss_frac * smaller(kernel, message);
     }
-    const double parts = (double)pieces;
-    return kernel / parts + (parts - 1.0) * larger(kernel / parts, message / (parts - 1.0));
+    const double parts = (double)pieces, work = kernel / parts, part = message / (parts - 1.0);
+    return work + (parts - 1.0) * (larger(work, part) + loss_frac * smaller(work, part));
 }
 
 static void add_kernel(struct tally *tally, const struct work_compute *const *items, uint32_t count)
 {
     const double seconds = kernel_s(tally->model, items, count, tally->next.pieces);
+    const double loss_frac = prices_overlap_loss_frac(tally->model->prices);
     const double with_messages =
-        tally->next.count == 0 ? seconds
-                               : overlapped_s(seconds, tally->next.total_s, tally->next.pieces);
+        tally->next.count == 0
+            ? seconds
+            : overlapped_s(seconds, tally->next.total_s, tally->next.pieces, loss_frac);
     const enum cost cost = items[0]->pass == PASS_UPDATE ? COST_OPTIMIZER
                            : items[0]->recompute         ? COST_RECOMPUTE
                                                          : COST_COMPUTE;
     tally->cost_s[cost] += seconds;
-    charge(tally->cost_s, &tally->next, with_messages - seconds);
+    /* parts of a kernel may sum to a last bit less than the kernel */
+    charge(tally->cost_s, &tally->next, larger(0.0, with_messages - seconds));
     tally->weight_s += items[0]->pass == PASS_WEIGHT_GRADIENT ? with_messages : 0.0;
     memset(&tally->next, 0, sizeof tally->next);
 }
@@ -176,7 +185,10 @@ static double add_items(struct tally *tally, const struct work_items *list)
     }
     charge(tally->cost_s, &tally->next, tally->next.total_s); /* nothing left to hide under */
     const double busy = total(tally->cost_s);
-    charge(tally->cost_s, &tally->block, larger(0.0, tally->block.total_s - busy));
+    charge(tally->cost_s, &tally->block,
+           larger(0.0, tally->block.total_s - busy) +
+               prices_overlap_loss_frac(tally->model->prices) *
+                   smaller(tally->block.total_s, busy));
     return total(tally->cost_s);
 }
 
@@ -184,7 +196,9 @@ static double list_s(struct costmodel *model, const struct work *work,
                      const struct work_items *list, double *cost_s, double *weight_s)
 {
     struct tally tally = {.model = model, .work = work, .cost_s = cost_s};
-    const double seconds = add_items(&tally, list);
+    const double device_s = add_items(&tally, list);
+    const double seconds = larger(device_s, prices_host_s(model->prices, list));
+    cost_s[COST_OVERHEAD] += seconds - device_s;
     if (weight_s != NULL) {
         *weight_s = tally.weight_s;
     }

@@ -31,9 +31,21 @@ static const char *const keys[] = {
     "overlaps_send",
     "hides_regather",
     "gradient_bytes",
+    "gradient_copy_bytes",
     "master_bytes",
+    "saved_factor",
     "vocab_multiple",
     "op_overhead",
+    "op_gap",
+    "attention_frac",
+    "portable_attention",
+    "quantise_bytes",
+    "block_quantise_bytes",
+    "stream_factor",
+    "dispatch_stall",
+    "overlaps_tensor",
+    "tensor_exposed_frac",
+    "overlap_loss_frac",
     "step_overhead",
     "allocator_frac",
     "context",
@@ -111,16 +123,46 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
     return json_read_bool_or(object, "hides_regather", false, &out->hides_regather, diag) && good;
 }
 
+static bool read_kernels(struct json_value object, struct runtime *out, struct diag *diag)
+{
+    bool good =
+        json_read_quantity_or(object, "op_overhead", UNIT_SECONDS, 0, &out->op_overhead_s, diag);
+    good = json_read_quantity_or(object, "op_gap", UNIT_SECONDS, 0, &out->op_gap_s, diag) && good;
+    good = json_read_double_or(object, "attention_frac", 0.01, 1, 1, &out->attention_frac, diag) &&
+           good;
+    good = json_read_bool_or(object, "portable_attention", false, &out->portable_attention, diag) &&
+           good;
+    good =
+        json_read_double_or(object, "quantise_bytes", 0, 64, 0, &out->quantise_bytes, diag) && good;
+    good = json_read_double_or(object, "block_quantise_bytes", 0, 64, out->quantise_bytes,
+                               &out->block_quantise_bytes, diag) &&
+           good;
+    good =
+        json_read_double_or(object, "stream_factor", 1, 16, 1, &out->stream_factor, diag) && good;
+    good = json_read_quantity_or(object, "dispatch_stall", UNIT_SECONDS, 0, &out->dispatch_stall_s,
+                                 diag) &&
+           good;
+    good = json_read_bool_or(object, "overlaps_tensor", false, &out->overlaps_tensor, diag) && good;
+    good = json_read_double_or(object, "tensor_exposed_frac", 0, 1, 1, &out->tensor_exposed_frac,
+                               diag) &&
+           good;
+    return json_read_double_or(object, "overlap_loss_frac", 0, 1, 0, &out->overlap_loss_frac,
+                               diag) &&
+           good;
+}
+
 static bool read_amounts(struct json_value object, struct runtime *out, struct diag *diag)
 {
     double context_bytes = 0, communicator_bytes = 0;
     bool good = json_read_u32(object, "gradient_bytes", 0, 16, &out->gradient_bytes, diag);
+    good = json_read_u32_or(object, "gradient_copy_bytes", 0, 16, 0, &out->gradient_copy_bytes,
+                            diag) &&
+           good;
+    good = json_read_double_or(object, "saved_factor", 1, 16, 1, &out->saved_factor, diag) && good;
     good = json_read_u32(object, "master_bytes", 0, 16, &out->master_bytes, diag) && good;
     good = json_read_u32_or(object, "vocab_multiple", 1, 1u << 20, 1, &out->vocab_multiple, diag) &&
            good;
-    good =
-        json_read_quantity_or(object, "op_overhead", UNIT_SECONDS, 0, &out->op_overhead_s, diag) &&
-        good;
+    good = read_kernels(object, out, diag) && good;
     good = json_read_quantity_or(object, "step_overhead", UNIT_SECONDS, 0, &out->step_overhead_s,
                                  diag) &&
            good;
@@ -202,9 +244,21 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->overlaps_send,
         runtime->hides_regather,
         runtime->gradient_bytes,
+        runtime->gradient_copy_bytes,
         runtime->master_bytes,
+        runtime->saved_factor,
         runtime->vocab_multiple,
         runtime->op_overhead_s,
+        runtime->op_gap_s,
+        runtime->attention_frac,
+        runtime->portable_attention,
+        runtime->quantise_bytes,
+        runtime->block_quantise_bytes,
+        runtime->stream_factor,
+        runtime->dispatch_stall_s,
+        runtime->overlaps_tensor,
+        runtime->tensor_exposed_frac,
+        runtime->overlap_loss_frac,
         runtime->step_overhead_s,
         runtime->allocator_frac,
         (double)runtime->context_bytes,

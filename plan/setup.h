@@ -65,11 +65,31 @@ struct runtime {
     bool hides_regather;            /* gathers repeated in backward run under the input-gradient
                                      * matmul */
     uint32_t gradient_bytes;        /* per parameter, as accumulated (4: fp32 main gradients) */
+    uint32_t gradient_copy_bytes;   /* per parameter beside them: as the backward writes them */
     uint32_t master_bytes;          /* fp32 copy of parameters, 0 when parameters are fp32
                                      * already */
     uint32_t vocab_multiple;        /* vocabulary padded to this times the degree that cuts it */
-    double op_overhead_s;           /* host time per kernel that a fast device waits for */
+    double op_overhead_s;           /* host time per op or message: a stretch of work is never
+                                     * shorter than what its launches take */
+    double op_gap_s;                /* device time lost per op: gaps, small kernels that the program
+                                     * does not list */
+    double attention_frac;          /* rate of its fused attention over that of the device's best,
+                                     * in (0, 1] */
+    bool portable_attention;        /* its fused attention is not written for the device's own
+                                     * matrix instructions */
+    double quantise_bytes;          /* memory traffic per element that is brought to fp8 */
+    double block_quantise_bytes;    /* the same for formats with a scale per block: fp4, mxfp8 */
+    double stream_factor;           /* memory traffic of its bandwidth-bound ops over that of fused
+                                     * ones, >= 1 */
+    double dispatch_stall_s;        /* device time lost where rows change their order by a choice
+                                     * made on the device (experts): the host waits for counts */
+    bool overlaps_tensor;           /* messages inside a layer run beside the matmuls they feed */
+    double tensor_exposed_frac;     /* share of them that is not hidden then */
+    double overlap_loss_frac;       /* share of the shorter of compute and hidden communication that
+                                     * running both at once costs */
     double step_overhead_s;         /* per training step: data, loss, logging */
+    double saved_factor;            /* activations that its backward keeps over those that it needs,
+                                     * >= 1 */
     double allocator_frac;          /* share of memory lost to fragmentation */
     uint64_t context_bytes;         /* CUDA context, library workspaces */
     uint64_t communicator_bytes;    /* buffers per communicator group that a device belongs to */

@@ -33,6 +33,8 @@ struct work_compute {
     bool joined;                    /* same kernel as the compute item before: priced as one, the
                                      * extents of the joined weights add: n forward and weight
                                      * gradient, k input gradient */
+    bool converts;                  /* OP_STREAM: to another number format */
+    bool reorders;                  /* OP_STREAM: sends rows to experts, or brings them back */
     bool flash;                     /* OP_ATTENTION: flash kernel, else plain
                                      * matmul-softmax-matmul */
     uint64_t m, n, k, groups;       /* OP_CONTRACT */

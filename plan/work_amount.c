@@ -191,6 +191,18 @@ static void fill_attention(const struct work_builder *builder, const struct op *
     out->bytes *= out->pass == PASS_FORWARD ? 1.0 : 2.0;
 }
 
+/* Tokens become (token, expert) pairs, or the reverse. */
+static bool reorders(const struct work_builder *builder, const struct op *op)
+{
+    const struct tensor *output = &builder->model->tensors[op->output];
+    bool changes = false;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        const struct tensor *input = &builder->model->tensors[op->inputs[i]];
+        changes = changes || (input->class == output->class && input->density != output->density);
+    }
+    return changes;
+}
+
 /* mirrored: which inputs are read over the images of their axes. */
 static void fill_traffic(const struct work_builder *builder, const struct op *op, uint32_t mirrored,
                          const struct shard_cut *cut, struct work_compute *out)
@@ -201,6 +213,50 @@ static void fill_traffic(const struct work_builder *builder, const struct op *op
         elements = read > elements ? read : elements;
     }
     out->bytes = elements * (out->pass == PASS_FORWARD ? op->forward_bytes : op->backward_bytes);
+    out->reorders = reorders(builder, op);
+}
+
+/* Matrix multiplies whose result must be exact stay in 16 bits: logits, and what feeds a choice
+ * (routers). */
+static enum dtype contract_dtype(const struct work_builder *builder, const struct op *op)
+{
+    const enum dtype dtype = builder->problem->setup->dtype;
+    const struct tensor *output = &builder->model->tensors[op->output];
+    bool exact = output->class == TENSOR_STATISTIC;
+    for (uint32_t i = 0; i < builder->model->axis_count; i++) {
+        exact = exact || (has_axis(output->axes, i) && builder->model->axes[i].padded);
+    }
+    return exact && (dtype == DTYPE_FP8 || dtype == DTYPE_FP4) ? DTYPE_BF16 : dtype;
+}
+
+bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_pass pass,
+                    struct work_compute *out)
+{
+    const struct op *which = &builder->model->ops[builder->part->first_op + op];
+    const struct runtime *runtime = builder->problem->setup->runtime;
+    if (which->kind != OP_CONTRACT || which->joined) {
+        return false;
+    }
+    const enum dtype dtype = contract_dtype(builder, which);
+    const double per_element =
+        dtype == DTYPE_FP4 ? runtime->block_quantise_bytes : runtime->quantise_bytes;
+    if (per_element == 0.0) {
+        return false;
+    }
+    if (dtype != DTYPE_FP8 && dtype != DTYPE_FP4) {
+        return false;
+    }
+    const struct shard_cut *cut = &builder->cuts[op];
+    const uint32_t tensor = pass == PASS_FORWARD ? which->inputs[0] : which->output;
+    memset(out, 0, sizeof *out);
+    out->name = "quantise";
+    out->converts = true;
+    out->kind = OP_STREAM;
+    out->pass = pass;
+    out->density_frac = 1.0;
+    out->dtype = dtype;
+    out->bytes = touched(builder, cut, tensor, false) * per_element;
+    return true;
 }
 
 static void fill_stream(const struct work_builder *builder, const struct op *op,
@@ -233,7 +289,10 @@ struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
     out.dtype = builder->problem->setup->dtype;
     out.density_frac = 1.0;
     switch (which->kind) {
-    case OP_CONTRACT: fill_contract(builder, which, cut, &out); break;
+    case OP_CONTRACT:
+        fill_contract(builder, which, cut, &out);
+        out.dtype = contract_dtype(builder, which);
+        break;
     case OP_ATTENTION: fill_attention(builder, which, cut, &out); break;
     case OP_STREAM:
     case OP_LOOKUP: fill_stream(builder, which, cut, &out); break;

@@ -208,6 +208,10 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
                 builder->stored[tensor] = kept_state(builder, builder->stored[tensor], wanted);
             }
         }
+        struct work_compute quantise;
+        if (work_quantises(builder, op, PASS_FORWARD, &quantise)) {
+            work_push_compute(out, builder->arena, quantise);
+        }
         work_push_compute(out, builder->arena, work_amount(builder, op, PASS_FORWARD));
         builder->stored[which->output] = shard_state_output(
             builder->mesh, &builder->cuts[op], &builder->model->tensors[which->output]);
@@ -383,6 +387,12 @@ static void push_backward_unit(struct work_builder *builder, struct unit unit,
     push_regathers(builder, unit, log, out);
     for (uint32_t op = unit.first; op <= unit.last; op++) {
         push_input_moves(builder, op, (struct move_choice){MOVES_TRAVELLING, true}, out);
+    }
+    for (uint32_t op = unit.first; op <= unit.last; op++) {
+        struct work_compute quantise;
+        if (work_quantises(builder, op, PASS_INPUT_GRADIENT, &quantise)) {
+            work_push_compute(out, builder->arena, quantise);
+        }
     }
     push_pass(builder, unit, PASS_INPUT_GRADIENT, out);
     const bool hidden = builder->problem->setup->runtime->hides_regather &&

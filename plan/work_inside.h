@@ -39,6 +39,10 @@ double work_element_bytes(const struct problem *problem, const struct tensor *te
 struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
                                 enum work_pass pass);
 
+/* Bringing what the op reads in that pass to fp8 or fp4; false when nothing has to be. */
+bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_pass pass,
+                    struct work_compute *out);
+
 /* The residual stream's state between parts. */
 struct shard_state work_boundary_state(const struct work_builder *builder,
                                        const struct tensor *tensor);

@@ -47,7 +47,9 @@ static void add_memory(struct work *work, struct work_block *block,
     if (weights->frozen) {
         return;
     }
-    block->gradients_bytes += n * gradient_bytes(work->problem) / (double)weights->gradient_shards;
+    block->gradients_bytes +=
+        n * (gradient_bytes(work->problem) + (double)setup->runtime->gradient_copy_bytes) /
+        (double)weights->gradient_shards;
     block->moments_bytes += per_optimizer_shard * (double)setup->optimizer->state_bytes;
     block->optimizer_bytes += per_optimizer_shard * ((double)setup->optimizer->state_bytes +
                                                      master_bytes(work->problem)) +

@@ -132,7 +132,9 @@ static double op_cache_bytes(const struct work_builder *builder, uint32_t op)
 
 void work_memory_build(struct work_builder *builder, struct work_block *block)
 {
-    block->saved_bytes = work_saved_bytes(builder, block->keep, false);
+    const double saved_factor = builder->problem->setup->runtime->saved_factor;
+    block->saved_bytes =
+        work_saved_bytes(builder, block->keep, false) * (saved_factor > 1.0 ? saved_factor : 1.0);
     block->logits_bytes = work_saved_bytes(builder, block->keep, true);
     block->working_bytes = 0.0;
     block->cache_bytes = 0.0;

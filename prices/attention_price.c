@@ -65,7 +65,8 @@ static double flash_s(const struct accelerator *device, const struct work_comput
         (double)(item->batch * item->heads * row_blocks) / (double)device->compute_units;
     const double tail = item->pass == PASS_FORWARD ? device->attention_forward_tail
                                                    : device->attention_backward_tail;
-    const double rate = price_find_peak(device, DTYPE_BF16) * attention_frac(device, item, bench);
+    const double rate = price_find_peak(device, DTYPE_BF16) * attention_frac(device, item, bench) *
+                        (bench ? 1.0 : price_clock_frac(device, DTYPE_BF16));
     const double even_s = item->flops / rate * (1.0 + half / seen);
     /* fewer blocks than units: one block's time at least */
     const double first_s =

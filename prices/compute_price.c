@@ -101,6 +101,32 @@ static double kernel_s(const struct accelerator *device, const struct work_compu
     return (compute_s > memory_s ? compute_s : memory_s) + device->launch_s;
 }
 
+/* Of the runtime's fused attention over the device's best. */
+static double attention_rate(const struct accelerator *device, const struct runtime *runtime,
+                             const struct work_compute *item)
+{
+    if (runtime == NULL || !item->flash) {
+        return 1.0;
+    }
+    const double portable = device->training.portable_attention_frac;
+    return runtime->attention_frac *
+           (runtime->portable_attention && portable > 0.0 ? portable : 1.0);
+}
+
+/* Optimizers and conversions of number formats are one kernel everywhere. */
+static double stream_factor(const struct runtime *runtime, const struct work_compute *item)
+{
+    const bool fused = runtime == NULL || item->pass == PASS_UPDATE || item->converts;
+    return fused || runtime->stream_factor < 1.0 ? 1.0 : runtime->stream_factor;
+}
+
+/* Around a kernel: gaps and small kernels of the runtime, a wait of the host for counts. */
+static double lost_s(const struct runtime *runtime, const struct work_compute *item)
+{
+    return runtime == NULL ? 0.0
+                           : runtime->op_gap_s + (item->reorders ? runtime->dispatch_stall_s : 0.0);
+}
+
 double prices_compute_s(const struct prices *prices, uint32_t accelerator,
                         const struct work_compute *const *items, uint32_t count,
                         enum provenance *provenance)
@@ -115,12 +141,19 @@ double prices_compute_s(const struct prices *prices, uint32_t accelerator,
     double seconds = 0.0;
     switch (items[0]->kind) {
     case OP_CONTRACT: seconds = contract_s(&asked, items, count); break;
-    case OP_ATTENTION: seconds = attention_s(&asked, items[0]); break;
+    case OP_ATTENTION:
+        seconds =
+            attention_s(&asked, items[0]) / attention_rate(asked.device, prices->runtime, items[0]);
+        break;
     case OP_STREAM:
+        seconds = stream_s(&asked, items, count) * stream_factor(prices->runtime, items[0]);
+        break;
     case OP_LOOKUP: seconds = stream_s(&asked, items, count); break;
     case OP_KERNEL: seconds = kernel_s(asked.device, items[0]); break;
     case OP_KIND_COUNT: BUG("no op kind");
     }
     *provenance = asked.provenance;
-    return seconds > prices->op_overhead_s ? seconds : prices->op_overhead_s;
+    return seconds == 0.0
+               ? 0.0
+               : seconds * (1.0 + prices->spread_loss_frac) + lost_s(prices->runtime, items[0]);
 }

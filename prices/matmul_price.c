@@ -57,6 +57,13 @@ static double efficiency_frac(const struct accelerator *device, enum dtype dtype
     return frac < 1.0 ? frac : 1.0;
 }
 
+double price_clock_frac(const struct accelerator *device, enum dtype dtype)
+{
+    const struct accelerator_training *training = &device->training;
+    const double frac = is_low(dtype) ? training->narrow_clock_frac : training->clock_frac;
+    return frac > 0.0 ? frac : 1.0;
+}
+
 /* What a compute unit waits for: whole waves, or the tiles evenly shared where kernels cut them. */
 static double count_waves(const struct accelerator *device, uint64_t count)
 {
@@ -98,8 +105,9 @@ double price_matmul_s(const struct accelerator *device, const struct matmul_shap
     const double m = (double)shape.m, n = (double)shape.n, k = (double)shape.k,
                  groups = (double)shape.groups, in_bytes = element_bytes(shape.dtype);
     const double bytes = groups * (in_bytes * (m * k + k * n) + larger(in_bytes, 2.0) * m * n);
-    const double rate =
-        device->peak_flops_per_s[shape.dtype] * efficiency_frac(device, shape.dtype, bench);
+    const double rate = device->peak_flops_per_s[shape.dtype] *
+                        efficiency_frac(device, shape.dtype, bench) *
+                        (bench ? 1.0 : price_clock_frac(device, shape.dtype));
     double best = 0.0;
     for (uint32_t tile = 0; tile < GEMM_TILE_COUNT; tile++) {
         for (uint32_t split = 1; split <= 8; split *= 2) {

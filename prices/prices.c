@@ -91,14 +91,76 @@ bool prices_offers(const struct prices *prices, enum collective_kind kind,
     return true;
 }
 
+/* log2 of a count, linear between powers of two (at most 0.09 short), times ln 2. */
+static double natural_log(uint32_t count)
+{
+    double power = 1.0, whole = 0.0;
+    while (2.0 * power <= (double)count) {
+        power *= 2.0;
+        whole += 1.0;
+    }
+    return 0.693147180559945 * (whole + ((double)count - power) / power);
+}
+
+/* Square root by Newton's rule, from above: 20 steps are exact for what is asked here. */
+static double square_root(double value)
+{
+    double root = value > 1.0 ? value : 1.0;
+    for (uint32_t i = 0; i < 20 && value > 0.0; i++) {
+        root = 0.5 * (root + value / root);
+    }
+    return value > 0.0 ? root : 0.0;
+}
+
+/* Equal devices differ by a few percent, and a step waits for the slowest: the expected largest of
+ * n normal deviations is about sigma * sqrt(2 ln n) (hardware_costs of the project's references,
+ * section 1.4). */
+static double spread_loss_frac(const struct cluster *cluster)
+{
+    double spread = 0.0;
+    for (uint32_t i = 0; i < cluster->accelerator_count; i++) {
+        const double own = cluster->accelerators[i].training.spread_frac;
+        spread = own > spread ? own : spread;
+    }
+    return spread * square_root(2.0 * natural_log(cluster->device_count));
+}
+
+double prices_host_s(const struct prices *prices, const struct work_items *list)
+{
+    uint32_t launches = 0;
+    for (uint32_t i = 0; prices->runtime != NULL && i < list->count; i++) {
+        launches += list->items[i].is_message || !list->items[i].compute.joined ? 1 : 0;
+    }
+    return launches == 0 ? 0.0 : launches * prices->runtime->op_overhead_s;
+}
+
+double prices_exposed_frac(const struct prices *prices, const struct work_message *message)
+{
+    const bool inside = message->cause == CAUSE_PARTIAL_SUM || message->cause == CAUSE_GATHER;
+    const bool hidden = prices->runtime != NULL && prices->runtime->overlaps_tensor && inside &&
+                        message->overlap == OVERLAP_NONE;
+    return hidden ? prices->runtime->tensor_exposed_frac : 1.0;
+}
+
+double prices_overlap_loss_frac(const struct prices *prices)
+{
+    return prices->runtime == NULL ? 0.0 : prices->runtime->overlap_loss_frac;
+}
+
+void prices_adjust(struct prices *prices, const struct cluster *cluster)
+{
+    prices->accelerators = cluster->accelerators;
+    prices->accelerator_count = cluster->accelerator_count;
+    prices->spread_loss_frac = spread_loss_frac(cluster);
+}
+
 bool prices_read(const struct cluster *cluster, const struct runtime *runtime, struct arena *arena,
                  struct prices *out, struct diag *diag)
 {
     struct prices read;
     memset(&read, 0, sizeof read);
-    read.accelerators = cluster->accelerators;
-    read.accelerator_count = cluster->accelerator_count;
-    read.op_overhead_s = runtime == NULL ? 0.0 : runtime->op_overhead_s;
+    read.runtime = runtime;
+    prices_adjust(&read, cluster);
     if (!fabric_read(data_folder_find("prices/fabric.json", arena), arena, &read, diag)) {
         return false;
     }

@@ -63,7 +63,8 @@ struct prices {
     struct library_kind *library_kinds;
     uint32_t library_kind_count;
     const char *library;        /* of all links of the cluster, NULL: several or none */
-    double op_overhead_s;       /* from the runtime */
+    const struct runtime *runtime;  /* NULL: none, kernels alone */
+    double spread_loss_frac;    /* of compute: the slowest of the cluster's devices sets the pace */
     bool bench;                 /* kernels alone and back to back, as benchmarks time them, instead
                                  * of within a training step; false as read */
     const struct measured_kernels *measured; /* per accelerator, from a profile; NULL: none */
@@ -74,11 +75,24 @@ struct prices {
 bool prices_read(const struct cluster *cluster, const struct runtime *runtime, struct arena *arena,
                  struct prices *out, struct diag *diag);
 
+/* After constants of the cluster's devices have changed. */
+void prices_adjust(struct prices *prices, const struct cluster *cluster);
+
 /* Seconds of `count` compute items that are one kernel (items[0] and those joined to it), on that
  * device kind. */
 double prices_compute_s(const struct prices *prices, uint32_t accelerator,
                         const struct work_compute *const *items, uint32_t count,
                         enum provenance *provenance);
+
+/* Seconds in which a host launches a list of work: it runs ahead of the device, but a list does not
+ * end before its last launch. */
+double prices_host_s(const struct prices *prices, const struct work_items *list);
+
+/* Share of a message that the device waits for: below 1 where the runtime runs it beside the matmul
+ * that it feeds. */
+double prices_exposed_frac(const struct prices *prices, const struct work_message *message);
+/* Share of the shorter of two that running compute and communication at once costs. */
+double prices_overlap_loss_frac(const struct prices *prices);
 
 /* BUG if there is none. */
 const struct link_kind *prices_find_link(const struct prices *prices, const char *name);

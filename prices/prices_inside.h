@@ -9,6 +9,8 @@ struct matmul_shape {
     enum dtype dtype;
 };
 
+/* Of the clock that the gemm and attention groups assume, for hours of training. */
+double price_clock_frac(const struct accelerator *device, enum dtype dtype);
 /* FLOP/s of the format's matrix units; of the next wider ones where the device lacks it. */
 double price_find_peak(const struct accelerator *device, enum dtype dtype);
 /* Seconds on a device that has just woken up, given those at its first clock. */

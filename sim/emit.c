@@ -139,7 +139,39 @@ static void emit_pieces(struct emit *emit, const struct bar *bar, double kernel_
     emit->cursor = kernel;
 }
 
-static void emit_bar(struct emit *emit, const struct bar *bar)
+static double moves_s(const struct bar *bar)
+{
+    double seconds = 0.0;
+    for (uint32_t i = 0; i < bar->move_count; i++) {
+        seconds += bar->moves[i].seconds;
+    }
+    return seconds;
+}
+
+/* What a kernel and its messages lose by running at once. */
+static double bar_loss_s(const struct bar *bar, double loss_frac)
+{
+    const double steps = bar->pieces > 1 ? bar->pieces - 1.0 : 1.0;
+    const double kernel_s = bar->kernel_s / (bar->pieces > 1 ? (double)bar->pieces : 1.0);
+    const double message_s = moves_s(bar) / steps;
+    return bar->is_kernel ? loss_frac * steps * (kernel_s < message_s ? kernel_s : message_s) : 0.0;
+}
+
+/* Undisturbed. */
+static double bar_s(const struct bar *bar, double loss_frac)
+{
+    const double message_s = moves_s(bar), loss_s = bar_loss_s(bar, loss_frac);
+    if (!bar->is_kernel) {
+        return message_s;
+    }
+    const double parts = bar->pieces > 1 ? (double)bar->pieces : 1.0;
+    const double steps = parts > 1.0 ? parts - 1.0 : 1.0;
+    const double work_s = bar->kernel_s / parts, part_s = message_s / steps;
+    const double longer_s = work_s > part_s ? work_s : part_s;
+    return (parts > 1.0 ? work_s : 0.0) + steps * longer_s + loss_s;
+}
+
+static void emit_bar(struct emit *emit, const struct bar *bar, double loss_frac)
 {
     const double kernel_s = bar->kernel_s * emit->kernel_factor;
     if (!bar->is_kernel) {
@@ -152,6 +184,10 @@ static void emit_bar(struct emit *emit, const struct bar *bar)
             bar->move_count > 0 ? push_moves(emit, bar, 1.0, emit->cursor) : ENGINE_NO_TASK;
         emit->cursor = emit_join(emit, kernel, moved);
     }
+    const double loss_s = bar_loss_s(bar, loss_frac) * emit->kernel_factor;
+    if (loss_s > 0.0) {
+        emit_delay(emit, bar->name, loss_s);
+    }
     emit_push_segment(emit, (struct emit_segment){
                                 .task = emit->cursor,
                                 .kernel_s = kernel_s,
@@ -160,8 +196,49 @@ static void emit_bar(struct emit *emit, const struct bar *bar)
                                 .is_weight = bar->is_weight});
 }
 
+/* What the bars and the messages under all of them lose by running at once. */
+static double under_loss_s(const struct script *script)
+{
+    double busy_s = 0.0, under_s = 0.0;
+    for (uint32_t i = 0; i < script->bar_count && script->loss_frac > 0.0; i++) {
+        busy_s += bar_s(&script->bars[i], script->loss_frac);
+    }
+    for (uint32_t i = 0; i < script->under_count; i++) {
+        under_s += script->under[i].seconds;
+    }
+    return script->loss_frac * (busy_s < under_s ? busy_s : under_s);
+}
+
+/* The host launches ahead of the device, but a stretch of work does not end before its last launch.
+ * Weight gradients in slots of their own are launched while the device has other work. */
+static void wait_for_host(struct emit *emit, const struct script *script, enum emit_part part,
+                          uint32_t start)
+{
+    double host_s = script->host_s, kernels_s = 0.0;
+    for (uint32_t i = 0; i < script->bar_count; i++) {
+        const struct bar *bar = &script->bars[i];
+        if (part == EMIT_INPUT && bar->is_weight) {
+            host_s -= bar_s(bar, script->loss_frac);
+        } else if (bar->is_kernel) {
+            kernels_s += bar->kernel_s;
+        }
+    }
+    if (part == EMIT_WEIGHT || host_s <= kernels_s) {
+        return;
+    }
+    const uint32_t launched = engine_push_delay(
+        emit->engine, emit_label(emit, EMIT_COMPUTE, "host"), host_s * emit->kernel_factor);
+    if (start != ENGINE_NO_TASK) {
+        engine_push_edge(emit->engine, start, launched);
+    }
+    emit->cursor = emit_join(emit, emit->cursor, launched);
+    emit_push_segment(
+        emit, (struct emit_segment){.task = emit->cursor, .cost = COST_OVERHEAD, .dim = NO_INDEX});
+}
+
 void emit_script(struct emit *emit, const struct script *script, enum emit_part part)
 {
+    const uint32_t start = emit->cursor;
     uint32_t under = emit->cursor;
     for (uint32_t i = 0; i < script->under_count && part != EMIT_WEIGHT; i++) {
         under = emit_move(emit, EMIT_PREFETCH, &script->under[i], 1.0, under);
@@ -169,12 +246,17 @@ void emit_script(struct emit *emit, const struct script *script, enum emit_part 
     const bool has_under = part != EMIT_WEIGHT && script->under_count > 0;
     for (uint32_t i = 0; i < script->bar_count; i++) {
         if (part == EMIT_ALL || (part == EMIT_WEIGHT) == script->bars[i].is_weight) {
-            emit_bar(emit, &script->bars[i]);
+            emit_bar(emit, &script->bars[i], script->loss_frac);
         }
     }
     if (has_under) {
         emit->cursor = emit_join(emit, emit->cursor, under);
+        const double loss_s = under_loss_s(script) * emit->kernel_factor;
+        if (loss_s > 0.0) {
+            emit_delay(emit, work_cause_name(script->under[0].message->cause), loss_s);
+        }
         emit_push_segment(emit, (struct emit_segment){.task = emit->cursor,
                                                       .dim = script->under[0].message->dim});
     }
+    wait_for_host(emit, script, part, start);
 }

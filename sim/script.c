@@ -25,7 +25,10 @@ struct writer {
 
 static void add_move(struct writer *writer, const struct work_message *message)
 {
-    const struct move move = script_find_move(writer->book, writer->work, message);
+    struct move move = script_find_move(writer->book, writer->work, message);
+    const double exposed_frac = prices_exposed_frac(writer->prices, message);
+    move.share *= exposed_frac;
+    move.seconds *= exposed_frac;
     if (message->overlap == OVERLAP_BLOCK) {
         assert(writer->script->under_count < BAR_MOVE_MAX);
         writer->script->under[writer->script->under_count++] = move;
@@ -119,5 +122,7 @@ void script_build(struct lump_book *book, const struct prices *prices, const str
         add_kernel(&writer, joined, count);
     }
     add_rest(&writer);
+    out->host_s = prices_host_s(prices, list);
+    out->loss_frac = prices_overlap_loss_frac(prices);
     assert(out->bar_count <= list->count);
 }

@@ -31,6 +31,8 @@ struct script {
     uint32_t bar_count;
     struct move under[BAR_MOVE_MAX]; /* that travel under all of it */
     uint32_t under_count;
+    double host_s;    /* that launching all of it takes */
+    double loss_frac; /* of the shorter of compute and messages that run at once */
 };
 
 struct move script_find_move(struct lump_book *book, const struct work *work,

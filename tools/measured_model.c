@@ -64,6 +64,35 @@ static void push_bias(bool biases, struct json_writer *out)
     json_pop_object(out);
 }
 
+/* Published models with latent attention share these sizes (DeepSeek-V2, V3, Kimi K2: their
+ * config.json); the columns have none of them. */
+static void push_latents(struct json_writer *out)
+{
+    json_push_key(out, "mla");
+    json_push_object(out);
+    json_push_key_u64(out, "kv_rank", 512);
+    json_push_key_u64(out, "q_rank", 1536);
+    json_push_key_u64(out, "nope_dim", 128);
+    json_push_key_u64(out, "rope_dim", 64);
+    json_push_key_u64(out, "value_dim", 128);
+    json_pop_object(out);
+}
+
+/* Every second layer sees a window of 128 keys, the others all (gpt-oss: its config.json). */
+static void push_windows(struct json_writer *out)
+{
+    json_push_key_u64(out, "window", 128);
+    json_push_key_string(out, "mixers", "wa");
+}
+
+static bool is_arch(const struct measured *row, const char *arch)
+{
+    return strcmp(row->arch, arch) == 0;
+}
+
+#define LATENT "moe-mla"
+#define WINDOWED "moe-swa"
+
 static void push_sizes(const struct measured *row, struct json_writer *out)
 {
     const uint32_t kv_heads = row->kv_heads > 0 ? row->kv_heads : row->heads;
@@ -71,7 +100,9 @@ static void push_sizes(const struct measured *row, struct json_writer *out)
     json_push_key_u64(out, "hidden", row->hidden);
     json_push_key_u64(out, "heads", row->heads);
     json_push_key_u64(out, "kv_heads", kv_heads);
-    if (row->head_dim > 0) {
+    if (is_arch(row, LATENT)) {
+        json_push_key_u64(out, "head_dim", 128); /* the column divides the width by the heads */
+    } else if (row->head_dim > 0) {
         json_push_key_u64(out, "head_dim", row->head_dim);
     }
     json_push_key_u64(out, "ffn", row->ffn > 0 ? row->ffn : row->moe_ffn);
@@ -94,15 +125,20 @@ static void push_transformer(const struct measured *row, struct json_writer *out
     if (row->experts > 0) {
         push_moe(row, out);
     }
+    if (is_arch(row, LATENT)) {
+        push_latents(out);
+    } else if (is_arch(row, WINDOWED)) {
+        push_windows(out);
+    }
     json_pop_object(out);
 }
 
 /* Kinds of layers that the columns cannot describe in full. */
 static const char *missing_of(const struct measured *row, struct arena *arena)
 {
-    static const char *const known[] = {"dense", "moe", "", NULL};
+    static const char *const known[] = {"dense", "moe", LATENT, WINDOWED, "", NULL};
     for (uint32_t i = 0; known[i] != NULL; i++) {
-        if (strcmp(row->arch, known[i]) == 0) {
+        if (is_arch(row, known[i])) {
             return NULL;
         }
     }

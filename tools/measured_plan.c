@@ -47,9 +47,29 @@ void measured_runtime_switch(const struct measured *row, struct runtime *runtime
 {
     static const char *const none[] = {"none", "reduction at end", NULL};
     static const char *const no_send[] = {"overlap_p2p False", NULL};
+    static const char *const tensor[] = {"userbuffer", "TP overlap", NULL};
+    static const char *const graphs[] = {"=full_iteration", NULL};
+    static const char *const partial[] = {"=transformer_engine", NULL};
+    static const char *const on_device[] = {"hybridep", NULL};
+    static const char *const blocks[] = {"mxfp8", "nvfp4", NULL};
     if (measured_find_word(row->overlap, none) != NULL) {
         runtime->overlaps_gradient_reduce = false;
         runtime->overlaps_parameter_gather = false;
+        runtime->hides_regather = false;
+    }
+    runtime->overlaps_tensor =
+        runtime->overlaps_tensor || measured_find_word(row->overlap, tensor) != NULL;
+    if (measured_find_word(row->overlap, graphs) != NULL) {
+        runtime->op_overhead_s = 0.0;
+        runtime->dispatch_stall_s = 0.0;
+    }
+    /* counts of rows per expert stay on the device, unless parts of the step are captured */
+    if (measured_find_word(row->overlap, on_device) != NULL &&
+        measured_find_word(row->overlap, partial) == NULL) {
+        runtime->dispatch_stall_s = 0.0;
+    }
+    if (measured_find_word(row->dtype, blocks) != NULL) {
+        runtime->quantise_bytes = runtime->block_quantise_bytes;
     }
     if (measured_find_word(row->overlap, no_send) != NULL) {
         runtime->overlaps_send = false;

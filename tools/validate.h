@@ -11,6 +11,7 @@ struct validated {
     const char *table;          /* the file's name without folder and ending: its source */
     const char *skipped;        /* reason, NULL: compared */
     const char *runtime;        /* name of the runtime file */
+    const char *device;         /* name of the accelerator file */
     double predicted_s, error_frac;         /* predicted over measured, less one */
     double memory_predicted_bytes;          /* of the kind that the row prints; 0: not measured */
     bool fits;
@@ -20,12 +21,28 @@ struct validated {
 struct validation {
     struct validated *rows;
     uint32_t count, capacity;
+    const char *others;     /* a line for every file without training rows */
 };
+
+/* All rows of the command's files that its --where asks for; not judged yet. */
+bool validate_read(struct command *command, struct validation *out);
 
 /* Everything read once and used by many rows: runtimes, models, clusters, judges. */
 struct validate_bench;
 /* NULL when a runtime file is at fault. */
 struct validate_bench *validate_bench_init(struct command *command);
+/* Changes constants before they are used: the runtime of a row, each of its devices; the other is
+ * NULL. */
+struct validate_adjust {
+    void (*change)(const void *context, struct runtime *runtime, struct accelerator *device);
+    const void *context;
+};
+/* From here on rows are judged with changed constants. */
+void validate_bench_adjust(struct validate_bench *bench, const struct validate_adjust *adjust);
+/* Copies of a runtime by its name, or of a device that some row has. */
+void validate_bench_find(const struct validate_bench *bench, const char *name, bool is_runtime,
+                         struct runtime *runtime, struct accelerator *device);
+void validate_bench_release(struct validate_bench *bench);
 /* Predicts one row, or says why it cannot be. */
 void validate_judge(struct validate_bench *bench, struct validated *row);
 
@@ -68,6 +85,8 @@ void validate_rank(const struct validation *all, const struct validate_group *gr
 
 void validate_dump_people(struct command *command, const struct validation *all);
 void validate_dump_json(struct command *command, const struct validation *all);
+/* JSON with a line per compared row, for --baseline. */
+void validate_dump_baseline(const struct validation *all, struct text *out);
 /* A gnuplot script with its data inside. */
 void validate_dump_gnuplot(const struct validation *all, struct text *out);
 

@@ -1,4 +1,4 @@
-/* A validation as a picture and as a test report. */
+/* A validation as a picture, as a test report, as what a later one is compared with. */
 #include "tools/validate.h"
 
 #include <string.h>
@@ -49,6 +49,30 @@ void validate_dump_gnuplot(const struct validation *all, struct text *out)
         }
     }
     text_push(out, "\n");
+}
+
+/* --- baseline -------------------------------------------------------------------------------- */
+
+void validate_dump_baseline(const struct validation *all, struct text *out)
+{
+    const char *comma = "";
+    text_push(out, "{\"rows\": [");
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct validated *row = &all->rows[i];
+        struct json_writer writer;
+        if (row->skipped != NULL) {
+            continue;
+        }
+        text_push(out, "%s\n", comma);
+        comma = ",";
+        json_writer_init(&writer, out, true);
+        json_push_object(&writer);
+        json_push_key_string(&writer, "id", row->row.id);
+        json_push_key_double(&writer, "predicted_s", row->predicted_s);
+        json_push_key_double(&writer, "error_frac", row->error_frac);
+        json_pop_object(&writer);
+    }
+    text_push(out, "\n]}\n");
 }
 
 /* --- JUnit ----------------------------------------------------------------------------------- */

@@ -11,8 +11,12 @@
 
 /* A cluster with its prices under one runtime, and the judge that remembers them. */
 struct joined {
-    const char *cluster_text, *runtime;
-    const char *fault; /* why it cannot be read, NULL: it can */
+    const char *cluster_text;
+    unsigned long long digest; /* of the runtime with the features that rows use */
+    struct runtime runtime;
+    struct accelerator *devices; /* as read */
+    uint32_t generation;         /* of constants, from 1 */
+    const char *fault;           /* why it cannot be read, NULL: it can */
     struct cluster cluster;
     struct prices prices;
     struct costmodel judge;
@@ -29,6 +33,8 @@ struct built_model {
 struct validate_bench {
     struct arena *arena;
     struct arena scratch; /* of one row */
+    struct validate_adjust adjust;
+    uint32_t generation;
     struct runtime *runtimes;
     uint32_t runtime_count;
     struct joined *joined[BUCKETS];
@@ -45,6 +51,7 @@ struct validate_bench *validate_bench_init(struct command *command)
         count++;
     }
     bench->arena = arena;
+    bench->generation = 1;
     bench->runtimes = ARENA_PUSH(arena, struct runtime, count);
     for (uint32_t i = 0; i < count; i++) {
         if (!runtime_read(names[i], (struct diag_place){0}, arena, &bench->runtimes[i],
@@ -54,6 +61,23 @@ struct validate_bench *validate_bench_init(struct command *command)
     }
     bench->runtime_count = count;
     return bench;
+}
+
+void validate_bench_release(struct validate_bench *bench)
+{
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        for (struct joined *joined = bench->joined[i]; joined != NULL; joined = joined->next) {
+            if (joined->fault == NULL) {
+                costmodel_release(&joined->judge);
+            }
+        }
+    }
+}
+
+void validate_bench_adjust(struct validate_bench *bench, const struct validate_adjust *adjust)
+{
+    bench->adjust = *adjust;
+    bench->generation++;
 }
 
 static uint32_t bucket_of(const char *text)
@@ -104,8 +128,25 @@ static const struct runtime *runtime_named(const struct validate_bench *bench, c
     BUG("no runtime is called '%s'", name);
 }
 
-static void read_cluster(struct validate_bench *bench, const struct runtime *runtime,
-                         struct joined *out)
+void validate_bench_find(const struct validate_bench *bench, const char *name, bool is_runtime,
+                         struct runtime *runtime, struct accelerator *device)
+{
+    if (is_runtime) {
+        *runtime = *runtime_named(bench, name);
+        return;
+    }
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        for (const struct joined *have = bench->joined[i]; have != NULL; have = have->next) {
+            if (have->fault == NULL && strcmp(have->cluster.accelerators[0].name, name) == 0) {
+                *device = have->cluster.accelerators[0];
+                return;
+            }
+        }
+    }
+    BUG("no row has device '%s'", name);
+}
+
+static void read_cluster(struct validate_bench *bench, struct joined *out)
 {
     struct json *document;
     struct diag diag;
@@ -115,31 +156,68 @@ static void read_cluster(struct validate_bench *bench, const struct runtime *run
         BUG("the text of a row's cluster is no JSON: %s", text);
     }
     if (!cluster_read_json(json_root(document), "row", bench->arena, &out->cluster, &diag) ||
-        !prices_read(&out->cluster, runtime, bench->arena, &out->prices, &diag)) {
+        !prices_read(&out->cluster, &out->runtime, bench->arena, &out->prices, &diag)) {
         out->fault = first_fault(&diag, bench->arena);
     }
     json_close(document);
+    if (out->fault == NULL) {
+        out->devices = ARENA_PUSH(bench->arena, struct accelerator, out->cluster.accelerator_count);
+        memcpy(out->devices, out->cluster.accelerators,
+               out->cluster.accelerator_count * sizeof *out->devices);
+        costmodel_init(&out->judge, NULL, &out->prices, bench->arena);
+    }
+}
+
+/* Constants as they are now, and a judge that has not priced anything with others. */
+static void refresh(struct validate_bench *bench, const struct runtime *runtime,
+                    struct joined *joined)
+{
+    struct accelerator *devices = joined->cluster.accelerators;
+    memcpy(devices, joined->devices, joined->cluster.accelerator_count * sizeof *devices);
+    for (uint32_t i = 0; bench->adjust.change != NULL && i < joined->cluster.accelerator_count;
+         i++) {
+        bench->adjust.change(bench->adjust.context, NULL, &devices[i]);
+    }
+    joined->runtime = *runtime;
+    prices_adjust(&joined->prices, &joined->cluster);
+    costmodel_forget_kernels(&joined->judge);
+    joined->generation = bench->generation;
 }
 
 static struct joined *find_joined(struct validate_bench *bench, const char *text,
-                                  const char *runtime)
+                                  const struct runtime *runtime, unsigned long long digest)
 {
-    struct joined **bucket = &bench->joined[bucket_of(text)];
-    for (struct joined *have = *bucket; have != NULL; have = have->next) {
-        if (strcmp(have->cluster_text, text) == 0 && strcmp(have->runtime, runtime) == 0) {
-            return have;
-        }
+    struct joined **bucket = &bench->joined[bucket_of(text)], *found = *bucket;
+    while (found != NULL && (found->digest != digest || strcmp(found->cluster_text, text) != 0)) {
+        found = found->next;
     }
-    struct joined *joined = ARENA_PUSH(bench->arena, struct joined, 1);
-    joined->cluster_text = text_build(bench->arena, "%s", text);
-    joined->runtime = runtime;
-    joined->next = *bucket;
-    *bucket = joined;
-    read_cluster(bench, runtime_named(bench, runtime), joined);
-    if (joined->fault == NULL) {
-        costmodel_init(&joined->judge, NULL, &joined->prices, bench->arena);
+    if (found == NULL) {
+        found = ARENA_PUSH(bench->arena, struct joined, 1);
+        found->cluster_text = text_build(bench->arena, "%s", text);
+        found->digest = digest;
+        found->runtime = *runtime;
+        found->next = *bucket;
+        *bucket = found;
+        read_cluster(bench, found);
     }
-    return joined;
+    if (found->fault == NULL && found->generation != bench->generation) {
+        refresh(bench, runtime, found);
+    }
+    return found;
+}
+
+/* The row's runtime with the features that it used; the digest tells apart what rows use. */
+static struct runtime used_runtime(const struct validate_bench *bench, const struct validated *row,
+                                   unsigned long long *digest)
+{
+    struct runtime plain = *runtime_named(bench, row->runtime), adjusted = plain;
+    measured_runtime_switch(&row->row, &plain);
+    *digest = runtime_digest(&plain);
+    if (bench->adjust.change != NULL) {
+        bench->adjust.change(bench->adjust.context, &adjusted, NULL);
+    }
+    measured_runtime_switch(&row->row, &adjusted);
+    return adjusted;
 }
 
 /* --- one row --------------------------------------------------------------------------------- */
@@ -190,6 +268,20 @@ static void judge_plan(struct validate_bench *bench, struct joined *joined,
     joined->judge.problem = NULL;
 }
 
+/* Frameworks deal layers out evenly where they divide; else the planner does it. */
+static void state_layers(const struct measured *row, struct arena *arena, struct plan *plan)
+{
+    const uint32_t chunks = row->pp * plan->schedule.chunks;
+    if (row->layers % chunks != 0) {
+        return;
+    }
+    plan->schedule.stages = row->pp;
+    plan->schedule.layers = ARENA_PUSH(arena, uint32_t, chunks);
+    for (uint32_t i = 0; i < chunks; i++) {
+        plan->schedule.layers[i] = row->layers / chunks;
+    }
+}
+
 /* The row as a problem with a legal, costable plan; a reason otherwise. */
 static const char *judge_row(struct validate_bench *bench, struct validated *out)
 {
@@ -206,23 +298,27 @@ static const char *judge_row(struct validate_bench *bench, struct validated *out
         return reason;
     }
     const struct built_model *model = find_model(bench, model_text);
-    struct joined *joined = find_joined(bench, cluster_text, out->runtime);
+    unsigned long long digest;
+    const struct runtime runtime = used_runtime(bench, out, &digest);
+    struct joined *joined = find_joined(bench, cluster_text, &runtime, digest);
     if (model->fault != NULL || joined->fault != NULL) {
         return model->fault != NULL ? model->fault : joined->fault;
     }
-    struct runtime runtime = *runtime_named(bench, out->runtime);
+    if (out->device == NULL) {
+        out->device = text_build(bench->arena, "%s", joined->cluster.accelerators[0].name);
+    }
     struct setup setup;
     struct planner_pins pins;
     struct plan plan;
     struct diag diag;
-    measured_runtime_switch(&out->row, &runtime);
     const struct problem problem = {&model->model, &joined->cluster, &setup};
-    if (!measured_setup(&out->row, &runtime, &setup, scratch, &reason) ||
+    if (!measured_setup(&out->row, &joined->runtime, &setup, scratch, &reason) ||
         !measured_pins(&out->row, &problem, scratch, &pins, &reason)) {
         return reason;
     }
     diag_init(&diag, scratch);
     plan_flags_build(&problem, &pins, scratch, &plan);
+    state_layers(&out->row, scratch, &plan);
     if (!plan_check(&problem, &plan, &diag) || !plan_check_costed(&problem, &plan, &diag)) {
         return first_fault(&diag, scratch);
     }

@@ -348,6 +348,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
                                        "gemm",
                                        "attention",
                                        "bench",
+                                       "training",
                                        "memory_efficiency",
                                        "scaleup",
                                        "scaleup_link",
@@ -381,6 +382,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
     good = read_gemm(object, arena, &read, diag) && good;
     good = read_attention(object, arena, &read, diag) && good;
     good = accelerator_read_bench(object, arena, &read.bench, diag) && good;
+    good = accelerator_read_training(object, arena, &read.training, diag) && good;
     if (!good || !check_at(&read, json_place(object), diag)) {
         return false;
     }
@@ -490,6 +492,7 @@ void accelerator_dump(const struct accelerator *accelerator, struct json_writer 
     dump_kernels(accelerator, out);
     dump_attention(accelerator, out);
     accelerator_dump_bench(&accelerator->bench, out);
+    accelerator_dump_training(&accelerator->training, out);
     json_push_key_double(out, "memory_efficiency", accelerator->memory_efficiency_frac);
     if (accelerator->tdp_w > 0) {
         json_push_key_quantity(out, "tdp", UNIT_WATTS, accelerator->tdp_w);

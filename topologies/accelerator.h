@@ -39,6 +39,17 @@ struct accelerator_bench {
     const char *source;
 };
 
+/* What holds for the hours of a training run: power caps the clock, and a job waits for the slowest
+ * of its devices. Built in memory: all fractions 1, spread 0. */
+struct accelerator_training {
+    double clock_frac;              /* matrix rate over what the gemm and attention groups say */
+    double narrow_clock_frac;       /* the same of fp8 and fp4 */
+    double portable_attention_frac; /* rate of attention kernels that are not written for the
+                                     * device's own instructions, over those that are */
+    double spread_frac;             /* standard deviation of the speed of equal devices */
+    const char *source;
+};
+
 struct accelerator {
     const char *name;
     const char *vendor;
@@ -63,6 +74,7 @@ struct accelerator {
     /* Time of the last blocks, in times of one block on one compute unit. */
     double attention_forward_tail, attention_backward_tail;
     struct accelerator_bench bench;
+    struct accelerator_training training;
     double tdp_w;
     struct scaleup scaleup; /* for completing topology files; not dumped */
     uint32_t pci_generation; /* 0 if not given; not dumped */

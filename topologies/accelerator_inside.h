@@ -14,4 +14,10 @@ bool accelerator_read_bench(struct json_value object, struct arena *arena,
                             struct accelerator_bench *out, struct diag *diag);
 void accelerator_dump_bench(const struct accelerator_bench *bench, struct json_writer *out);
 
+/* The member "training" of an accelerator; absent: kernels as the other groups say, no spread. */
+bool accelerator_read_training(struct json_value object, struct arena *arena,
+                               struct accelerator_training *out, struct diag *diag);
+void accelerator_dump_training(const struct accelerator_training *training,
+                               struct json_writer *out);
+
 #endif

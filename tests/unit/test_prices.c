@@ -16,6 +16,7 @@ static void begin(const char *name)
     diag_init(&diag, &arena);
     ck_assert_msg(accelerator_read(name, (struct diag_place){0}, &arena, &device, &diag), "%s",
                   diag.entries[0].message);
+    device.training = (struct accelerator_training){0}; /* kernels alone, not in a long run */
     prices = (struct prices){.accelerators = &device, .accelerator_count = 1};
 }
 
@@ -227,9 +228,15 @@ START_TEST(streams_move_their_bytes)
     enum provenance provenance;
     ck_assert_double_eq_tol(prices_compute_s(&prices, 0, both, 2, &provenance),
                             2e9 / (3350e9 * 0.9) + device.launch_s, 1e-15);
-    prices.op_overhead_s = 8e-6; /* the host is slower than a tiny kernel */
-    norm.bytes = 1000.0;
-    ck_assert(seconds_of(&norm) == 8e-6);
+    const struct runtime runtime = {.op_overhead_s = 8e-6, .op_gap_s = 3e-6, .attention_frac = 1.0};
+    prices.runtime = &runtime; /* small kernels around each */
+    ck_assert_double_eq_tol(seconds_of(&norm), expected + 3e-6, 1e-15);
+    struct work_item items[3] = {{.compute = norm}, {.compute = norm}, {.is_message = true}};
+    items[1].compute.joined = true; /* one launch with the one before */
+    const struct work_items list = {.items = items, .count = 3};
+    ck_assert_double_eq_tol(prices_host_s(&prices, &list), 2 * 8e-6, 1e-15);
+    prices.runtime = NULL;
+    ck_assert(prices_host_s(&prices, &list) == 0.0);
     arena_release(&arena);
 }
 END_TEST
