@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "models/transformer_traffic.h"
 
 static const struct diag_place nowhere = {0};
 
 #define RANK_AXIS "adapter_rank"
-/* The sum y + B A x reads two tensors of 2-byte activations and writes one; so does the sum of the
- * two gradients of x. */
-#define ADD_BYTES 6.0
 /* Besides each adapted matrix: A, B, the sum. */
 #define OPS_EACH 3
 #define TENSORS_EACH 5
@@ -174,8 +172,8 @@ static void push_adapter(struct adapting *adapting, const struct op *base)
                                   .density = base->density,
                                   .window = base->window,
                                   .routed_frac = base->routed_frac,
-                                  .forward_bytes = ADD_BYTES,
-                                  .backward_bytes = ADD_BYTES});
+                                  .forward_bytes = SUM_BYTES,
+                                  .backward_bytes = SUM_BYTES});
     adapting->now[base->output] = total;
 }
 

@@ -2,9 +2,9 @@
 #include "prices/residual.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/logarithm.h"
+#include "base/sample.h"
 
 #define TERMS_MAX (RESIDUAL_AXES_MAX + 1)
 /* Points further than two doublings of a size in all do not count; the weight at one doubling is a
@@ -17,12 +17,6 @@
 #define SLOPE_PULL 0.05
 #define LEVEL_PULL 0.02
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void residual_close(struct residual_table *table, struct arena *arena)
 {
     table->median = 0.0;
@@ -33,7 +27,7 @@ void residual_close(struct residual_table *table, struct arena *arena)
     for (uint32_t i = 0; i < table->count; i++) {
         values[i] = table->points[i].residual;
     }
-    qsort(values, table->count, sizeof *values, by_value);
+    sample_sort(values, table->count);
     table->median = values[table->count / 2];
 }
 

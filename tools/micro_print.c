@@ -2,17 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sample.h"
 #include "base/table.h"
 #include "tools/micro.h"
 
 /* Collectives smaller than this are latency, which few steps feel: groups of their own. */
 #define LARGE_BYTES 65536.0
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static struct profile_residual summarise(double *errors, uint32_t count)
 {
@@ -20,12 +15,12 @@ static struct profile_residual summarise(double *errors, uint32_t count)
     if (count == 0) {
         return out;
     }
-    qsort(errors, count, sizeof *errors, by_value);
+    sample_sort(errors, count);
     out.bias_frac = errors[count / 2];
     for (uint32_t i = 0; i < count; i++) {
         errors[i] = errors[i] < 0.0 ? -errors[i] : errors[i];
     }
-    qsort(errors, count, sizeof *errors, by_value);
+    sample_sort(errors, count);
     out.median_abs_frac = errors[count / 2];
     out.p90_abs_frac = errors[(uint32_t)(0.9 * (count - 1) + 0.5)];
     return out;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sample.h"
 #include "tools/validate.h"
 
 #define CHECK_MAX 512u
@@ -102,16 +103,10 @@ struct movement {
     double moved_frac, grown_frac;
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y ? 1 : 0;
-}
-
 static double median(double *values, uint32_t count)
 {
-    qsort(values, count, sizeof *values, compare_doubles);
-    return count == 0 ? 0.0 : (values[(count - 1) / 2] + values[count / 2]) / 2.0;
+    sample_sort(values, count);
+    return sample_quantile(values, count, 0.5);
 }
 
 static struct movement find_movement(const struct validation *all,

@@ -4,27 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sample.h"
+
 static double absolute(double value)
 {
     return value < 0.0 ? -value : value;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y ? 1 : 0;
-}
-
-/* Quantile of sorted values, linear between neighbours. */
-static double quantile(const double *sorted, uint32_t count, double frac)
-{
-    if (count == 0) {
-        return 0.0;
-    }
-    const double at = frac * (double)(count - 1);
-    const uint32_t below = (uint32_t)at;
-    const uint32_t above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (sorted[above] - sorted[below]) * (at - (double)below);
 }
 
 static void summarise(double *errors, uint32_t count, struct error_summary *out)
@@ -36,9 +20,9 @@ static void summarise(double *errors, uint32_t count, struct error_summary *out)
         errors[i] = absolute(errors[i]);
         out->mean_abs_frac += errors[i] / (double)count;
     }
-    qsort(errors, count, sizeof *errors, compare);
-    out->median_abs_frac = quantile(errors, count, 0.5);
-    out->p90_abs_frac = quantile(errors, count, 0.9);
+    sample_sort(errors, count);
+    out->median_abs_frac = sample_quantile(errors, count, 0.5);
+    out->p90_abs_frac = sample_quantile(errors, count, 0.9);
 }
 
 /* --- groups ---------------------------------------------------------------------------------- */
@@ -214,7 +198,7 @@ void validate_rank(const struct validation *all, const struct validate_group *gr
         }
     }
     out->mean_regret_frac /= out->sets > 0 ? (double)out->sets : 1.0;
-    qsort(regrets, out->sets, sizeof *regrets, compare);
-    out->median_regret_frac = quantile(regrets, out->sets, 0.5);
-    out->p95_regret_frac = quantile(regrets, out->sets, 0.95);
+    sample_sort(regrets, out->sets);
+    out->median_regret_frac = sample_quantile(regrets, out->sets, 0.5);
+    out->p95_regret_frac = sample_quantile(regrets, out->sets, 0.95);
 }

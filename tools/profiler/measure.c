@@ -1,8 +1,9 @@
 /* Warm-up, repetitions, one figure of them each; what was measured before is not measured again. */
 #include "tools/profiler/measure.h"
 
-#include <stdlib.h>
 #include <time.h>
+
+#include "base/sample.h"
 
 static double now_s(void)
 {
@@ -11,15 +12,9 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double figure_of(double *seconds, uint32_t count, bool minimum)
 {
-    qsort(seconds, count, sizeof *seconds, by_value);
+    sample_sort(seconds, count);
     return minimum ? seconds[0] : seconds[count / 2];
 }
 
