@@ -112,7 +112,8 @@ const struct setting *configuration_take(struct configuration *configuration, co
     configuration->taken[setting - configuration->settings.settings] = true;
     if (setting->kind == SETTING_TEXT &&
         (strchr(setting->text, '$') != NULL || strcmp(setting->text, "auto") == 0)) {
-        configuration_refuse(configuration, DIAG_X662, key, "write the value that is used",
+        configuration_refuse(configuration, DIAG_X662, key,
+                             "write the value that is used; --set NAME=VALUE gives a variable",
                              "'%s' is '%s': what will stand there is not known", key,
                              setting->text);
         return NULL;
