@@ -53,7 +53,9 @@ static bool check_positions(const struct problem *problem, const struct transfor
                      (unsigned long long)shape->max_positions);
 }
 
-/* Keys that come round in turn are masked whole: Transformer Engine refuses a window there. */
+/* Keys that come round in turn are masked whole: Transformer Engine asserts that with a window the
+ * kind is a2a or all_gather (attn_forward_func_with_cp in its context_parallel.py, commit d0067d0d
+ * of August 2026). */
 static bool check_window(const struct transformer *shape, const struct megatron_sizes *sizes,
                          struct diag *diag)
 {

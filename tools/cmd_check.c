@@ -1,4 +1,6 @@
 /* `shardplan check`: is a configuration legal? */
+#include <string.h>
+
 #include "tools/config_file.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
@@ -38,8 +40,48 @@ static void push_faults(const struct diag *diag, const char *key, struct json_wr
     json_pop_array(out);
 }
 
+/* Ranks from the first to the last of a fold's group; folds take their hosts from the inside out. */
+static uint64_t find_span(const struct group *group, const struct mesh_fold *fold)
+{
+    uint64_t stride = 1, span = 1;
+    uint32_t left = fold->degree;
+    for (uint32_t i = 0; i < group->mesh_count && left > 1; i++) {
+        const struct mesh_dim *mesh = &group->mesh[i];
+        for (uint32_t h = 0; h < 3 && fold->dim->hosts[h] != NULL && mesh->dim != NULL; h++) {
+            if (strcmp(fold->dim->hosts[h], mesh->dim->name) == 0 && mesh->degree > 1) {
+                const uint32_t take = left < mesh->degree ? left : mesh->degree;
+                span = stride * take;
+                left /= take;
+            }
+        }
+        stride *= mesh->degree;
+    }
+    return span;
+}
+
+/* Legal, but slow: groups that exchange all with all beyond the innermost level of the cluster.
+ * "" where there are none. */
+static const char *find_advice(struct command *command, const struct problem *problem,
+                               const struct plan *plan)
+{
+    const struct cluster *cluster = problem->cluster;
+    const struct group *group = &plan->groups[0];
+    for (uint32_t i = 0; i < group->fold_count && cluster->level_count > 1; i++) {
+        const struct mesh_fold *fold = &group->folds[i];
+        const uint64_t span = find_span(group, fold);
+        if (fold->dim->kind == DIM_FOLD_INSTEAD && span > cluster->levels[0].degree) {
+            return text_build(command->arena,
+                              "groups of %s %u lie across %llu ranks, more than the %u devices of "
+                              "one %s: what they exchange takes the slower network",
+                              fold->dim->name, fold->degree, (unsigned long long)span,
+                              cluster->levels[0].degree, cluster->levels[0].name);
+        }
+    }
+    return "";
+}
+
 static void dump_json(struct command *command, const struct problem *problem,
-                      const struct diag *broken, const struct diag *uncosted)
+                      const struct diag *broken, const struct diag *uncosted, const char *advice)
 {
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
@@ -49,6 +91,7 @@ static void dump_json(struct command *command, const struct problem *problem,
     push_faults(broken, "errors", &out);
     json_push_key_bool(&out, "costed", broken->count == 0 && uncosted->count == 0);
     push_faults(uncosted, "not_costed", &out);
+    json_push_key_string(&out, "advice", advice[0] == '\0' ? NULL : advice);
     json_pop_object(&out);
     text_push(&command->out, "\n");
 }
@@ -72,7 +115,7 @@ static int dump_refused(struct command *command)
 }
 
 static void dump_people(struct command *command, const struct question *question,
-                        const struct diag *broken, const struct diag *uncosted)
+                        const struct diag *broken, const struct diag *uncosted, const char *advice)
 {
     struct text *out = &command->out;
     if (broken->count > 0) {
@@ -85,6 +128,9 @@ static void dump_people(struct command *command, const struct question *question
     for (uint32_t i = 0; i < uncosted->kept; i++) {
         text_push(out, "%s  %s\n", i == 0 ? "But its time and memory cannot be told yet:\n" : "",
                   uncosted->entries[i].message);
+    }
+    if (advice[0] != '\0') {
+        text_push(out, "But %s.\n", advice);
     }
 }
 
@@ -108,10 +154,11 @@ static int run(struct command *command)
     if (legal) {
         plan_check_costed(&question.problem, plan, &uncosted);
     }
+    const char *advice = legal ? find_advice(command, &question.problem, plan) : "";
     if (command->json) {
-        dump_json(command, &question.problem, command->diag, &uncosted);
+        dump_json(command, &question.problem, command->diag, &uncosted, advice);
     } else {
-        dump_people(command, &question, command->diag, &uncosted);
+        dump_people(command, &question, command->diag, &uncosted, advice);
     }
     return legal ? 0 : 1;
 }

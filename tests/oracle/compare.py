@@ -26,7 +26,7 @@ import tempfile
 SOURCES = {"megatron": "MEGATRON_SRC", "torchtitan": "TORCHTITAN_SRC", "deepspeed": "DEEPSPEED_SRC"}
 MODELS = {
     "megatron": ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt3-175b", "gpt2-xl"],
-    "torchtitan": ["llama-3.1-8b", "llama-3.1-70b", "qwen3-8b", "qwen3-32b", "qwen3-30b-a3b"],
+    "torchtitan": ["llama-3.1-8b", "deepseek-v2-lite", "llama-3.1-70b", "qwen3-8b", "qwen3-32b", "qwen3-30b-a3b"],
     "deepspeed": ["llama-3.1-8b", "llama-3.1-70b", "mixtral-8x7b", "qwen3-8b", "qwen3-32b", "gpt2-xl"],
 }
 CLUSTERS = [("dgx-h100", 1), ("dgx-h100", 2), ("dgx-h100", 4), ("dgx-a100", 8)]
