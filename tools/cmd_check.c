@@ -40,7 +40,7 @@ static void push_faults(const struct diag *diag, const char *key, struct json_wr
     json_pop_array(out);
 }
 
-/* Ranks from the first to the last of a fold's group; folds take their hosts from the inside out. */
+/* Ranks from the first to the last of a fold's group; folds take hosts from the inside out. */
 static uint64_t find_span(const struct group *group, const struct mesh_fold *fold)
 {
     uint64_t stride = 1, span = 1;
