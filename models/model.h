@@ -25,7 +25,7 @@
 #define AXIS_MAX 32
 #define OP_INPUT_MAX 3
 #define OP_WEIGHT_MAX 2
-#define OP_KEEP_MAX 6
+#define OP_KEEP_MAX 8
 #define NO_INDEX UINT32_MAX
 
 /* An axis set is a bit per axis index. */
