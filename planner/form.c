@@ -64,6 +64,52 @@ static uint64_t pass_keeping(struct search *search, const struct class_orders *o
     return passing;
 }
 
+static bool is_spent(const struct search *search)
+{
+    return search->options->budget > 0 && search->certificate.evaluated >= search->options->budget;
+}
+
+/* In the orders that pass; a misfit where memory has no room in any of them. */
+static void judge_unlike(struct search *search, const struct class_orders *orders,
+                         const bool *passes, struct misfits *misfits, struct leaf *leaf)
+{
+    bool may = false, any = false;
+    for (uint32_t i = 0; i < orders->count && !search->stopped; i++) {
+        if (passes[i]) {
+            leaf->order = orders->numbers[i];
+            may = leaf_judge_unlike(search, orders->variants[i], leaf) || may;
+            any = true;
+            search->stopped = is_spent(search);
+        }
+    }
+    if (any && !may && !search->options->no_prune) {
+        misfits->alternatives[misfits->count++] = leaf->alternative;
+    }
+}
+
+static void judge_alike(struct search *search, const struct class_orders *orders,
+                        const bool *passes, struct misfits *misfits, struct leaf *leaf)
+{
+    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
+    const bool fits = leaf_caps(search, orders->variants[0], leaf, caps);
+    const bool prunes = !fits && !search->options->no_prune;
+    if (prunes) {
+        misfits->alternatives[misfits->count++] = leaf->alternative;
+    }
+    for (uint32_t i = 0; i < orders->count && !search->stopped; i++) {
+        if (!passes[i]) {
+            continue;
+        }
+        if (prunes) {
+            search->certificate.pruned[BOUND_MEMORY]++;
+            continue;
+        }
+        leaf->order = orders->numbers[i];
+        leaf_judge(search, orders->variants[i], leaf, fits ? caps : NULL);
+        search->stopped = is_spent(search);
+    }
+}
+
 static void judge_alternative(struct search *search, const struct class_orders *orders,
                               struct misfits *misfits, struct leaf *leaf)
 {
@@ -71,26 +117,16 @@ static void judge_alternative(struct search *search, const struct class_orders *
         search->certificate.pruned[BOUND_MEMORY] += orders->count;
         return;
     }
-    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
     bool *passes = ARENA_PUSH(&search->scratch, bool, orders->count);
     const uint64_t passing = pass_keeping(search, orders, leaf, passes);
     search->certificate.pruned[BOUND_PIPELINE] += orders->count - passing;
-    const bool fits = passing > 0 && leaf_caps(search, orders->variants[0], leaf, caps);
-    if (!fits && !search->options->no_prune) {
-        search->certificate.pruned[BOUND_MEMORY] += passing;
-        if (passing > 0) {
-            misfits->alternatives[misfits->count++] = leaf->alternative;
-        }
+    if (passing == 0) {
         return;
     }
-    for (uint32_t i = 0; i < orders->count && !search->stopped; i++) {
-        if (!passes[i]) {
-            continue;
-        }
-        leaf->order = orders->numbers[i];
-        leaf_judge(search, orders->variants[i], leaf, fits ? caps : NULL);
-        search->stopped =
-            search->options->budget > 0 && search->certificate.evaluated >= search->options->budget;
+    if (layout_is_alike(search->problem->model)) {
+        judge_alike(search, orders, passes, misfits, leaf);
+    } else {
+        judge_unlike(search, orders, passes, misfits, leaf);
     }
     leaf->order = orders->numbers[0];
 }

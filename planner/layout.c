@@ -10,17 +10,20 @@ bool layout_is_alike(const struct model *model)
     return model->run_count <= 3;
 }
 
-/* Seconds of layers along the chain, as prefix sums; "again": in the form of the layers that do
- * not keep all. */
+/* Seconds and blocks of layers along the chain, as prefix sums; "again": in the form of the layers
+ * that do not keep all. */
 struct layout {
     const struct search *search;
     struct load *load;
     uint32_t *counts;
     double *plain_s, *again_s;
+    uint32_t *plain_blocks, *again_blocks; /* [layer * WORK_BLOCK_MAX + block]; of unlike layers */
+    uint32_t plain_block, again_block;     /* of alike ones */
     double first_s, last_s;
-    uint32_t recomputed;   /* per chunk */
-    bool alike;            /* one kind of middle layer */
-    const uint32_t *caps;  /* most layers per stage by memory, NULL: ask */
+    uint32_t recomputed;  /* per chunk */
+    bool alike;           /* one kind of middle layer */
+    bool grows;           /* no layer, added anywhere, makes a chunk shorter */
+    const uint32_t *caps; /* most layers per stage by memory, NULL: ask */
     uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
 };
 #define UNKNOWN UINT32_MAX
@@ -37,21 +40,51 @@ static double piece_s(const struct load *load, uint32_t block)
     return load->pieces[block].forward_total_s + load->pieces[block].backward_total_s;
 }
 
+/* One more layer: all before it, itself. */
+static void push_block(uint32_t *blocks, uint32_t layer, uint32_t block)
+{
+    uint32_t *row = &blocks[(size_t)(layer + 1) * WORK_BLOCK_MAX];
+    memcpy(row, row - WORK_BLOCK_MAX, WORK_BLOCK_MAX * sizeof *row);
+    row[block]++;
+}
+
+static void open_prefix(struct layout *layout, struct arena *arena)
+{
+    const size_t ends = layout->search->layers + 1;
+    layout->plain_s = ARENA_PUSH(arena, double, ends);
+    layout->again_s = ARENA_PUSH(arena, double, ends);
+    if (!layout->alike) {
+        layout->plain_blocks = ARENA_PUSH(arena, uint32_t, ends *WORK_BLOCK_MAX);
+        layout->again_blocks = ARENA_PUSH(arena, uint32_t, ends *WORK_BLOCK_MAX);
+    }
+}
+
+/* A layer in front of a chunk makes another take its plain form: the chunk grows where no layer
+ * saves as much by that as the least of them takes. */
 static void fill_prefix(struct layout *layout, struct arena *arena)
 {
-    layout->plain_s = ARENA_PUSH(arena, double, layout->search->layers + 1);
-    layout->again_s = ARENA_PUSH(arena, double, layout->search->layers + 1);
+    open_prefix(layout, arena);
     const struct work *work = layout->load->work;
     const struct model *model = work->problem->model;
+    double least_s = 1e300, most_saved_s = 0.0;
     uint32_t layer = 0;
     for (uint32_t run = 1; run + 1 < model->run_count; run++) {
         const uint32_t plain = work_find_block(work, model->chain[run].part, KEEP_ALL);
         const uint32_t other = work_find_block(work, model->chain[run].part, work->keep);
+        const double plain_s = piece_s(layout->load, plain);
+        const double again_s = piece_s(layout->load, other);
+        least_s = plain_s < least_s ? plain_s : least_s;
+        most_saved_s = again_s - plain_s > most_saved_s ? again_s - plain_s : most_saved_s;
         for (uint32_t i = 0; i < model->chain[run].count; i++, layer++) {
-            layout->plain_s[layer + 1] = layout->plain_s[layer] + piece_s(layout->load, plain);
-            layout->again_s[layer + 1] = layout->again_s[layer] + piece_s(layout->load, other);
+            layout->plain_s[layer + 1] = layout->plain_s[layer] + plain_s;
+            layout->again_s[layer + 1] = layout->again_s[layer] + again_s;
+            if (!layout->alike) {
+                push_block(layout->plain_blocks, layer, plain);
+                push_block(layout->again_blocks, layer, other);
+            }
         }
     }
+    layout->grows = most_saved_s <= least_s * ROUNDING;
     layout->first_s = piece_s(layout->load, work->first_block);
     layout->last_s = piece_s(layout->load, work->last_block);
 }
@@ -70,28 +103,38 @@ static uint32_t share_of(uint32_t count, uint32_t chunks, uint32_t stage, uint32
     return count / chunks + (place < count % chunks ? 1 : 0);
 }
 
+static void fill_alike(const struct layout *layout, uint32_t count, uint32_t *row)
+{
+    const uint32_t again = count < layout->recomputed ? count : layout->recomputed;
+    memset(row, 0, WORK_BLOCK_MAX * sizeof *row);
+    if (count > 0) {
+        row[layout->plain_block] += count - again;
+        row[layout->again_block] += again;
+    }
+}
+
+static void fill_unlike(const struct layout *layout, uint32_t first, uint32_t count, uint32_t *row)
+{
+    const size_t again = first + (count < layout->recomputed ? count : layout->recomputed);
+    const size_t start = first, end = start + count;
+    const uint32_t *const before = &layout->again_blocks[start * WORK_BLOCK_MAX];
+    const uint32_t *const other = &layout->again_blocks[again * WORK_BLOCK_MAX];
+    const uint32_t *const turn = &layout->plain_blocks[again * WORK_BLOCK_MAX];
+    const uint32_t *const plain = &layout->plain_blocks[end * WORK_BLOCK_MAX];
+    for (uint32_t b = 0; b < WORK_BLOCK_MAX; b++) {
+        row[b] = other[b] - before[b] + plain[b] - turn[b];
+    }
+}
+
 /* The blocks of one chunk that holds `count` layers from `first`. */
 static void fill_row(const struct layout *layout, uint32_t chunk, uint32_t first, uint32_t count)
 {
     const struct work *work = layout->load->work;
-    const struct model *model = work->problem->model;
     uint32_t *row = &layout->counts[(size_t)chunk * WORK_BLOCK_MAX];
-    memset(row, 0, WORK_BLOCK_MAX * sizeof *row);
-    uint32_t again = count < layout->recomputed ? count : layout->recomputed;
-    uint32_t start = 0;
-    for (uint32_t run = 1; run + 1 < model->run_count && count > 0;
-         start += model->chain[run++].count) {
-        const uint32_t end = start + model->chain[run].count;
-        if (first >= end) {
-            continue;
-        }
-        const uint32_t here = end - first < count ? end - first : count;
-        const uint32_t other = here < again ? here : again;
-        row[work_find_block(work, model->chain[run].part, KEEP_ALL)] += here - other;
-        row[work_find_block(work, model->chain[run].part, work->keep)] += other;
-        again -= other;
-        first += here;
-        count -= here;
+    if (layout->alike) {
+        fill_alike(layout, count, row);
+    } else {
+        fill_unlike(layout, first, count, row);
     }
     row[work->first_block] += chunk == 0 ? 1 : 0;
     row[work->last_block] += chunk + 1 == work->shape.stages * work->shape.chunks ? 1 : 0;
@@ -193,16 +236,31 @@ static bool all_fit(const struct layout *layout)
 static struct layout open_layout(const struct search *search, struct load *load, uint32_t *counts)
 {
     const struct work *work = load->work;
+    const struct model *model = work->problem->model;
+    struct layout layout = {.search = search,
+                            .load = load,
+                            .counts = counts,
+                            .alike = layout_is_alike(model),
+                            .recomputed = work->recompute_layers};
     load->counts = counts;
-    return (struct layout){.search = search,
-                           .load = load,
-                           .counts = counts,
-                           .alike = layout_is_alike(work->problem->model),
-                           .recomputed = work->recompute_layers};
+    if (layout.alike && search->layers > 0) {
+        layout.plain_block = work_find_block(work, model->chain[1].part, KEEP_ALL);
+        layout.again_block = work_find_block(work, model->chain[1].part, work->keep);
+    }
+    return layout;
 }
 
-bool layout_partition(const struct search *search, struct load *load, struct layout_room room,
-                      uint32_t *layers, uint32_t *counts, struct arena *arena)
+/* The busiest stage works once per micro-batch, so a step within the limit has none that is
+ * slower. Only where more layers never take less is a stage found too slow early. */
+static double find_ceiling_s(const struct layout *layout, const struct layout_room *room)
+{
+    const bool set = !layout->alike && layout->grows && room->step_s > 0.0;
+    return set ? room->step_s / layout->load->work->shape.micro_batches / ROUNDING : 0.0;
+}
+
+enum layout_verdict layout_partition(const struct search *search, struct load *load,
+                                     struct layout_room room, uint32_t *layers, uint32_t *counts,
+                                     struct arena *arena)
 {
     const struct schedule_shape *shape = &load->work->shape;
     struct layout layout = open_layout(search, load, counts);
@@ -219,6 +277,7 @@ bool layout_partition(const struct search *search, struct load *load, struct lay
                                                            : shape->stages,
                                         .layers = search->layers,
                                         .least = by_chunk ? 1 : shape->chunks,
+                                        .ceiling_s = find_ceiling_s(&layout, &room),
                                         .stage_s = stage_s,
                                         .fits = room.limited && !by_chunk ? stage_fits : NULL,
                                         .alike = layout.alike,
@@ -230,11 +289,11 @@ bool layout_partition(const struct search *search, struct load *load, struct lay
     uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
     double bottleneck_s;
     if (!partition_find(&problem, arena, stage_counts, &bottleneck_s)) {
-        return false;
+        return problem.ceiling_s > 0.0 ? LAYOUT_TOO_SLOW : LAYOUT_NO_ROOM;
     }
     spread(&layout, stage_counts, layers);
     const bool known = layout.caps != NULL || !room.limited;
-    return known || all_fit(&layout);
+    return known || all_fit(&layout) ? LAYOUT_FOUND : LAYOUT_NO_ROOM;
 }
 
 /* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a

@@ -32,7 +32,7 @@ static void open_trial(struct search *search, struct variant *variant, const str
                                 .norm_s = variant->norm_s};
 }
 
-static bool place(struct trial *trial, struct layout_room room)
+static enum layout_verdict place(struct trial *trial, struct layout_room room)
 {
     return layout_partition(trial->search, &trial->load, room, trial->layers, trial->counts,
                             &trial->search->scratch);
@@ -52,7 +52,7 @@ static void copy_layers(struct search *search, const struct trial *trial, struct
 static void note_shortage(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;
-    if (!place(trial, (struct layout_room){.limited = false})) {
+    if (place(trial, (struct layout_room){.limited = false}) != LAYOUT_FOUND) {
         return;
     }
     double over = 0.0;
@@ -74,7 +74,7 @@ static bool has_room(struct trial *trial, uint32_t *caps)
     struct search *search = trial->search;
     return layout_is_alike(search->problem->model)
                ? layout_caps(search, &trial->load, trial->counts, caps)
-               : place(trial, (struct layout_room){.limited = true});
+               : place(trial, (struct layout_room){.limited = true}) == LAYOUT_FOUND;
 }
 
 /* A stage may have room for what it holds at least. */
@@ -119,6 +119,17 @@ static void probe_placed(struct trial *trial, const struct leaf *leaf)
     }
 }
 
+/* Unlike layers: no plan slower than the probes so far is of use. */
+static bool probe_place(struct trial *trial, uint32_t *caps)
+{
+    const struct search *search = trial->search;
+    const bool alike = layout_is_alike(search->problem->model);
+    const struct layout_room room = {.limited = true,
+                                     .caps = alike ? caps : NULL,
+                                     .step_s = ranking_threshold_s(search)};
+    return (!alike || has_room(trial, caps)) && place(trial, room) == LAYOUT_FOUND;
+}
+
 bool leaf_probe(struct search *search, struct variant *variant, const struct leaf *leaf)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
@@ -128,7 +139,7 @@ bool leaf_probe(struct search *search, struct variant *variant, const struct lea
     if (fits) {
         struct trial trial;
         open_trial(search, variant, leaf, &trial);
-        fits = has_room(&trial, caps) && place(&trial, (struct layout_room){true, caps});
+        fits = probe_place(&trial, caps);
         if (fits) {
             probe_placed(&trial, leaf);
         }
@@ -152,23 +163,74 @@ static void judge_fully(struct trial *trial, const struct leaf *leaf)
     }
 }
 
+/* Of a leaf whose layers are placed. */
+static void judge_placed(struct trial *trial, const struct leaf *leaf)
+{
+    struct search *search = trial->search;
+    const struct estimator *estimator = search->estimator;
+    if (!search->options->no_prune &&
+        estimator->bound(estimator->state, &trial->load) * ROUNDING > ranking_threshold_s(search)) {
+        search->certificate.pruned[BOUND_PATH]++;
+    } else {
+        judge_fully(trial, leaf);
+    }
+}
+
 void leaf_judge(struct search *search, struct variant *variant, const struct leaf *leaf,
                 const uint32_t *caps)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct estimator *estimator = search->estimator;
-    struct certificate *certificate = &search->certificate;
     struct trial trial;
     variant_keep(search, variant, leaf);
     open_trial(search, variant, leaf, &trial);
-    if (!place(&trial, (struct layout_room){caps != NULL, caps})) {
-        certificate->pruned[BOUND_MEMORY]++; /* unlike layers: their place depends on times too */
-    } else if (!search->options->no_prune &&
-               estimator->bound(estimator->state, &trial.load) * ROUNDING >
-                   ranking_threshold_s(search)) {
-        certificate->pruned[BOUND_PATH]++;
+    if (place(&trial, (struct layout_room){.limited = caps != NULL, .caps = caps}) !=
+        LAYOUT_FOUND) {
+        BUG("layers that go onto their stages do not go again");
+    }
+    judge_placed(&trial, leaf);
+    arena_pop(&search->scratch, mark);
+}
+
+/* Too slow is told by the time of the busiest stage alone; where no memory is the limit, whatever
+ * the times, the leaf is kept in mind for when nothing fits. */
+static enum layout_verdict judge_unlike(struct trial *trial, const struct leaf *leaf)
+{
+    struct search *search = trial->search;
+    const bool prunes = !search->options->no_prune;
+    const double limit_s = prunes ? ranking_threshold_s(search) : 0.0;
+    const enum layout_verdict verdict =
+        place(trial, (struct layout_room){.limited = true, .step_s = limit_s});
+    if (verdict == LAYOUT_FOUND) {
+        judge_placed(trial, leaf);
+    } else if (prunes) {
+        search->certificate.pruned[verdict == LAYOUT_NO_ROOM ? BOUND_MEMORY : BOUND_PATH]++;
+    } else if (place(trial, (struct layout_room){.limited = false}) == LAYOUT_FOUND) {
+        judge_fully(trial, leaf);
+    }
+    return verdict;
+}
+
+/* Chunk by chunk memory is only looked at afterwards: other times may find a place that has room. */
+bool leaf_judge_unlike(struct search *search, struct variant *variant, const struct leaf *leaf)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    variant_keep(search, variant, leaf);
+    const double floor_bytes = variant_floor_bytes(variant);
+    const bool may = search->options->no_prune || may_have_room(search, floor_bytes);
+    const bool notes = ranking_wants_shortage(search, floor_bytes);
+    bool no_room = !may;
+    struct trial trial;
+    if (may || notes) {
+        open_trial(search, variant, leaf, &trial);
+    }
+    if (may) {
+        no_room = judge_unlike(&trial, leaf) == LAYOUT_NO_ROOM;
     } else {
-        judge_fully(&trial, leaf);
+        search->certificate.pruned[BOUND_MEMORY]++;
+    }
+    if (no_room && notes) {
+        note_shortage(&trial, leaf);
     }
     arena_pop(&search->scratch, mark);
+    return may && !(no_room && leaf->form.chunks == 1);
 }

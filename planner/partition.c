@@ -91,56 +91,102 @@ static bool find_alike(const struct partition_problem *problem, uint32_t *counts
 
 #define NO_WAY_S 1e300
 
-/* Bottleneck of the stages before `stage` when it takes the last `count` of `end` layers. */
-static double before_s(const struct partition_problem *problem, const double *best_s,
-                       uint32_t stage, uint32_t end, uint32_t count)
+/* How far above the floor the bottleneck is looked for, step by step: the lower the ceiling, the
+ * fewer ends of prefixes come into question. */
+static const double ceilings[] = {1.02, 1.08, 1.25, 1.6, 2.5};
+#define CEILING_COUNT (sizeof ceilings / sizeof *ceilings)
+
+/* best_s[stage * (layers + 1) + end]: smallest bottleneck of stages 0 .. stage over layers 0 ..
+ * end-1, or NO_WAY_S, also where it is above the ceiling; lowest[stage]: no partition within the
+ * ceiling ends that stage before. */
+struct prefixes {
+    const struct partition_problem *problem;
+    double *best_s;
+    uint32_t *lowest;
+    double ceiling_s;
+};
+
+static double *best_of(const struct prefixes *prefixes, uint32_t stage, uint32_t end)
 {
-    if (stage == 0) {
-        return count == end ? 0.0 : NO_WAY_S;
-    }
-    return best_s[(stage - 1) * (problem->layers + 1) + end - count];
+    return &prefixes->best_s[(size_t)stage * (prefixes->problem->layers + 1) + end];
 }
 
-/* [stage * (layers + 1) + end]: smallest bottleneck of stages 0 .. stage over layers 0 .. end-1.
- * *guess, a count tried first, then the one chosen: what the stages before need is looked up, and
- * only where that is less than the best so far is the stage itself asked. */
-static double prefix_s(const struct partition_problem *problem, const double *best_s,
-                       uint32_t stage, uint32_t end, uint32_t *guess)
+/* Smallest bottleneck of the stages up to this one, at most the ceiling; the stages before it get
+ * no further than `reached`. */
+static double prefix_s(const struct prefixes *prefixes, uint32_t stage, uint32_t end,
+                       uint32_t reached)
 {
+    const struct partition_problem *problem = prefixes->problem;
+    const uint32_t most = stage > 0 ? end - prefixes->lowest[stage - 1] : end;
+    const uint32_t rest = end > reached ? end - reached : 0;
     double least_s = NO_WAY_S;
-    if (*guess >= problem->least && *guess <= end && fits(problem, stage, end - *guess, *guess)) {
-        const double own_s = problem->stage_s(problem->state, stage, end - *guess, *guess);
-        const double rest_s = before_s(problem, best_s, stage, end, *guess);
-        least_s = own_s > rest_s ? own_s : rest_s;
-    }
-    for (uint32_t count = problem->least; count <= end; count++) {
-        const double rest_s = before_s(problem, best_s, stage, end, count);
-        if (rest_s >= least_s) {
-            continue;
-        }
+    for (uint32_t count = rest > problem->least ? rest : problem->least; count <= most; count++) {
         const double own_s = problem->stage_s(problem->state, stage, end - count, count);
-        if (own_s >= least_s) {
+        if (own_s >= least_s || own_s > prefixes->ceiling_s) {
             break; /* more layers take longer still */
         }
-        if (fits(problem, stage, end - count, count)) {
-            least_s = own_s > rest_s ? own_s : rest_s;
-            *guess = count;
+        const double before_s = stage > 0 ? *best_of(prefixes, stage - 1, end - count) : 0.0;
+        const double both_s = own_s > before_s ? own_s : before_s;
+        if (both_s < least_s && fits(problem, stage, end - count, count)) {
+            least_s = both_s;
         }
     }
     return least_s;
 }
 
-/* From the last stage, as many layers as leave a prefix within the bottleneck. */
-static void take_back(const struct partition_problem *problem, const double *best_s,
-                      double bottleneck_s, uint32_t *counts)
+/* From the last stage, each takes all that it can within the ceiling, as if memory were no
+ * limit. */
+static void find_lowest(const struct prefixes *prefixes)
 {
+    const struct partition_problem *problem = prefixes->problem;
+    uint32_t end = problem->layers;
+    for (uint32_t left = problem->stages; left > 0; left--) {
+        const uint32_t stage = left - 1, first = stage * problem->least;
+        end = end > first + problem->least ? end : first + problem->least;
+        prefixes->lowest[stage] = end;
+        uint32_t count = 0;
+        while (end - count > first &&
+               problem->stage_s(problem->state, stage, end - count - 1, count + 1) <=
+                   prefixes->ceiling_s) {
+            count++;
+        }
+        end -= count;
+    }
+}
+
+/* Smallest bottleneck within the ceiling. */
+static double find_within(const struct prefixes *prefixes)
+{
+    const struct partition_problem *problem = prefixes->problem;
+    uint32_t reached = 0;
+    find_lowest(prefixes);
+    for (uint32_t stage = 0; stage < problem->stages; stage++) {
+        const uint32_t after = problem->stages - 1 - stage, before = reached;
+        bool any = false;
+        for (uint32_t end = prefixes->lowest[stage];
+             end <= problem->layers - after * problem->least; end++) {
+            const double seconds = prefix_s(prefixes, stage, end, before);
+            *best_of(prefixes, stage, end) = seconds;
+            any = any || seconds < NO_WAY_S;
+            reached = seconds < NO_WAY_S ? end : reached;
+        }
+        if (!any) {
+            return NO_WAY_S;
+        }
+    }
+    return *best_of(prefixes, problem->stages - 1, problem->layers);
+}
+
+/* From the last stage, as many layers as leave a prefix within the bottleneck. */
+static void take_back(const struct prefixes *prefixes, double bottleneck_s, uint32_t *counts)
+{
+    const struct partition_problem *problem = prefixes->problem;
     uint32_t end = problem->layers;
     for (uint32_t left = problem->stages; left > 0; left--) {
         const uint32_t stage = left - 1;
-        uint32_t count = end;
+        uint32_t count = stage > 0 ? end - prefixes->lowest[stage - 1] : end;
         while (problem->stage_s(problem->state, stage, end - count, count) > bottleneck_s ||
-               (stage > 0 ? best_s[(stage - 1) * (problem->layers + 1) + end - count] > bottleneck_s
-                          : count != end) ||
+               (stage > 0 && *best_of(prefixes, stage - 1, end - count) > bottleneck_s) ||
                !fits(problem, stage, end - count, count)) {
             assert(count > problem->least);
             count--;
@@ -150,21 +196,29 @@ static void take_back(const struct partition_problem *problem, const double *bes
     }
 }
 
+/* Ceilings rise until one holds a partition, up to the one that the problem sets. */
 static bool find_unlike(const struct partition_problem *problem, struct arena *arena,
                         uint32_t *counts)
 {
     const struct arena_mark mark = arena_find_mark(arena);
-    double *best_s = ARENA_PUSH(arena, double, (size_t)problem->stages *(problem->layers + 1));
-    for (uint32_t stage = 0; stage < problem->stages; stage++) {
-        uint32_t guess = 0;
-        for (uint32_t end = 0; end <= problem->layers; end++) {
-            best_s[stage * (problem->layers + 1) + end] =
-                prefix_s(problem, best_s, stage, end, &guess);
+    const size_t size = (size_t)problem->stages * (problem->layers + 1);
+    const double highest_s = problem->ceiling_s > 0.0 ? problem->ceiling_s : 0.1 * NO_WAY_S;
+    struct prefixes prefixes = {.problem = problem,
+                                .best_s = ARENA_PUSH(arena, double, size),
+                                .lowest = ARENA_PUSH(arena, uint32_t, problem->stages)};
+    for (size_t i = 0; i < size; i++) {
+        prefixes.best_s[i] = NO_WAY_S;
+    }
+    double bottleneck_s = NO_WAY_S;
+    for (size_t i = 0; i <= CEILING_COUNT && bottleneck_s == NO_WAY_S; i++) {
+        const double next_s = i < CEILING_COUNT ? problem->floor_s * ceilings[i] : highest_s;
+        if (i == CEILING_COUNT || (next_s > 0.0 && next_s < highest_s)) {
+            prefixes.ceiling_s = next_s;
+            bottleneck_s = find_within(&prefixes);
         }
     }
-    const double bottleneck_s = best_s[problem->stages * (problem->layers + 1) - 1];
     if (bottleneck_s < NO_WAY_S) {
-        take_back(problem, best_s, bottleneck_s, counts);
+        take_back(&prefixes, bottleneck_s, counts);
     }
     arena_pop(arena, mark);
     return bottleneck_s < NO_WAY_S;

@@ -17,6 +17,7 @@
 struct partition_problem {
     uint32_t stages, layers, least;
     double floor_s;             /* no partition has a smaller bottleneck (0 will do, only slower) */
+    double ceiling_s;           /* unlike layers: larger bottlenecks are of no interest; 0: all are */
     bool alike;                 /* stage_s and fits do not look at `first` */
     /* Seconds of layers first .. first+count-1 on a stage, its fixed extras included. */
     double (*stage_s)(void *state, uint32_t stage, uint32_t first, uint32_t count);
@@ -25,7 +26,7 @@ struct partition_problem {
 };
 
 /* Smallest bottleneck; among those partitions the one that fills stages from the last. counts:
- * per stage. False when no partition fits. The arena is scratch. */
+ * per stage. False when no partition fits (within the ceiling). The arena is scratch. */
 bool partition_find(const struct partition_problem *problem, struct arena *arena, uint32_t *counts,
                     double *bottleneck_s);
 

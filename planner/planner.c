@@ -205,10 +205,10 @@ void planner_complete(const struct problem *problem, const struct estimator *est
     if (plan->schedule.layers != NULL) {
         count_stated(plan, work, load.stream, layers, counts);
     } else {
-        if (!layout_partition(&search, &load, (struct layout_room){.limited = true}, layers, counts,
-                              arena) &&
-            !layout_partition(&search, &load, (struct layout_room){.limited = false}, layers,
-                              counts, arena)) {
+        if (layout_partition(&search, &load, (struct layout_room){.limited = true}, layers, counts,
+                             arena) != LAYOUT_FOUND &&
+            layout_partition(&search, &load, (struct layout_room){.limited = false}, layers,
+                             counts, arena) != LAYOUT_FOUND) {
             BUG("%u layers do not go onto %u chunks: the plan was not checked", search.layers,
                 chunks);
         }

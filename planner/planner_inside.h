@@ -253,20 +253,31 @@ bool leaf_caps(struct search *search, struct variant *variant, const struct leaf
 /* caps NULL: as if memory were no limit. */
 void leaf_judge(struct search *search, struct variant *variant, const struct leaf *leaf,
                 const uint32_t *caps);
-/* Without any account of it. False: does not fit. */
+/* Of unlike layers, whose place depends on times too. False: memory allows no partition, whatever
+ * the times. */
+bool leaf_judge_unlike(struct search *search, struct variant *variant, const struct leaf *leaf);
+/* Without any account of it. False: does not fit, or is slower than what was found so far. */
 bool leaf_probe(struct search *search, struct variant *variant, const struct leaf *leaf);
 
 /* --- layout.c --------------------------------------------------------------------------------- */
-/* What memory allows: limited false: no limit; caps: most layers per stage, NULL: ask for it. */
+/* What memory allows: limited false: no limit; caps: most layers per stage, NULL: ask for it. Of
+ * unlike layers, step_s: slower steps are of no interest; 0: all are. */
 struct layout_room {
     bool limited;
     const uint32_t *caps;
+    double step_s;
 };
 
-/* Layers by exact partition: false when memory allows none and `memory` is asked for. load's
- * counts are filled. */
-bool layout_partition(const struct search *search, struct load *load, struct layout_room room,
-                      uint32_t *layers, uint32_t *counts, struct arena *arena);
+enum layout_verdict {
+    LAYOUT_FOUND,
+    LAYOUT_NO_ROOM,     /* memory allows none and is asked for */
+    LAYOUT_TOO_SLOW,    /* none that memory allows is as fast as asked for, if it allows any */
+};
+
+/* Layers by exact partition. load's counts are filled. */
+enum layout_verdict layout_partition(const struct search *search, struct load *load,
+                                     struct layout_room room, uint32_t *layers, uint32_t *counts,
+                                     struct arena *arena);
 /* One kind of middle layer? */
 bool layout_is_alike(const struct model *model);
 /* Of alike layers: most that memory allows per stage; false when they do not suffice. */

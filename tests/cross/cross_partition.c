@@ -1,4 +1,6 @@
 /* The exact partition against the same question as one integer programme. */
+#include <string.h>
+
 #include "base/random.h"
 #include "planner/partition.h"
 #include "planner/partition_ilp.h"
@@ -92,17 +94,45 @@ static double step_s(struct instance *instance, const uint32_t *counts)
     return sum_s + (instance->ilp.micro_batches - 1.0) * most_s;
 }
 
-/* Like prefix sums of memory, a threshold below every bottleneck costs time, nothing else. */
-static bool find(struct instance *instance, uint32_t *counts, double *bottleneck_s)
+/* No partition's bottleneck is below the mean. */
+static double floor_of(struct instance *instance)
+{
+    double sum_s = 0.0;
+    for (uint32_t stage = 0; stage < instance->ilp.stages; stage++) {
+        sum_s += stage_s(instance, stage, 0, stage == 0 ? instance->ilp.layers : 0);
+    }
+    return sum_s / instance->ilp.stages * (1.0 - 1e-9);
+}
+
+static bool find(struct instance *instance, double floor_s, double ceiling_s, uint32_t *counts,
+                 double *bottleneck_s)
 {
     const struct partition_problem problem = {.stages = instance->ilp.stages,
                                               .layers = instance->ilp.layers,
                                               .least = instance->ilp.least,
+                                              .floor_s = floor_s,
+                                              .ceiling_s = ceiling_s,
                                               .alike = instance->alike,
                                               .stage_s = stage_s,
                                               .fits = fits,
                                               .state = instance};
     return partition_find(&problem, &arena, counts, bottleneck_s);
+}
+
+/* A floor below every bottleneck and a ceiling above it cost time, nothing else; under a lower
+ * ceiling there is none. */
+static void expect_limits(struct instance *instance, const uint32_t *counts, double bottleneck_s)
+{
+    const double ceilings_s[] = {0.0, bottleneck_s, 1.3 * bottleneck_s};
+    uint32_t others[STAGES_MAX];
+    double other_s;
+    for (uint32_t i = 0; i < 6; i++) {
+        const double floor_s = i % 2 == 0 ? 0.0 : floor_of(instance);
+        ck_assert(find(instance, floor_s, ceilings_s[i / 2], others, &other_s));
+        ck_assert(memcmp(others, counts, instance->ilp.stages * sizeof *counts) == 0);
+    }
+    ck_assert(instance->alike || bottleneck_s == 0.0 ||
+              !find(instance, floor_of(instance), bottleneck_s * (1.0 - 1e-9), others, &other_s));
 }
 
 START_TEST(the_exact_partition_is_the_programmes)
@@ -119,7 +149,7 @@ START_TEST(the_exact_partition_is_the_programmes)
         throw_instance(&instance);
         partition_ilp_find(&instance.ilp, solved, &arena, &answer);
         ck_assert(answer.proven);
-        ck_assert_msg(find(&instance, counts, &bottleneck_s) == answer.found,
+        ck_assert_msg(find(&instance, floor_of(&instance), 0.0, counts, &bottleneck_s) == answer.found,
                       "instance %u (%u layers, %u stages, %s): the programme finds %s", i,
                       instance.ilp.layers, instance.ilp.stages, instance.alike ? "alike" : "unlike",
                       answer.found ? "a partition" : "none");
@@ -130,6 +160,7 @@ START_TEST(the_exact_partition_is_the_programmes)
                           "instance %u (%u layers, %u stages, %s): %.17g s, the programme %.17g s",
                           i, instance.ilp.layers, instance.ilp.stages,
                           instance.alike ? "alike" : "unlike", own_s, answer.step_s);
+            expect_limits(&instance, counts, bottleneck_s);
             found++;
         } else {
             none++;

@@ -10,7 +10,8 @@
 #define TOP 4
 
 static const char *const model_names[] = {"toy-4l", "toy-gpt-4l", "toy-gqa-8l", "toy-moe-4l",
-                                          "toy-mixed-6l"};
+                                          "toy-mixed-6l", "toy-hybrid-8l", "toy-latent-4l",
+                                          "toy-vision-4l"};
 #define MODEL_COUNT (sizeof model_names / sizeof model_names[0])
 static const char *const runtime_names[] = {"any", "megatron"};
 
