@@ -20,10 +20,10 @@ struct layout {
     uint32_t *plain_blocks, *again_blocks; /* [layer * WORK_BLOCK_MAX + block]; of unlike layers */
     uint32_t plain_block, again_block;     /* of alike ones */
     double first_s, last_s;
-    uint32_t recomputed;  /* per chunk */
-    bool alike;           /* one kind of middle layer */
-    bool grows;           /* no layer, added anywhere, makes a chunk shorter */
-    const uint32_t *caps; /* most layers per stage by memory, NULL: ask */
+    uint32_t recomputed;   /* per chunk */
+    bool alike;            /* one kind of middle layer */
+    bool grows;            /* no layer, added anywhere, makes a chunk shorter */
+    const uint32_t *caps;  /* most layers per stage by memory, NULL: ask */
     uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
 };
 #define UNKNOWN UINT32_MAX
@@ -54,8 +54,8 @@ static void open_prefix(struct layout *layout, struct arena *arena)
     layout->plain_s = ARENA_PUSH(arena, double, ends);
     layout->again_s = ARENA_PUSH(arena, double, ends);
     if (!layout->alike) {
-        layout->plain_blocks = ARENA_PUSH(arena, uint32_t, ends *WORK_BLOCK_MAX);
-        layout->again_blocks = ARENA_PUSH(arena, uint32_t, ends *WORK_BLOCK_MAX);
+        layout->plain_blocks = ARENA_PUSH(arena, uint32_t, ends * WORK_BLOCK_MAX);
+        layout->again_blocks = ARENA_PUSH(arena, uint32_t, ends * WORK_BLOCK_MAX);
     }
 }
 

@@ -38,6 +38,13 @@ static enum layout_verdict place(struct trial *trial, struct layout_room room)
                             &trial->search->scratch);
 }
 
+/* A step that is slower is of no interest; 0: there is none such yet. */
+static double find_limit_s(const struct search *search)
+{
+    const double threshold_s = ranking_threshold_s(search);
+    return search->options->no_prune || threshold_s >= 1e300 ? 0.0 : threshold_s;
+}
+
 static void copy_layers(struct search *search, const struct trial *trial, struct leaf *leaf)
 {
     const struct schedule_shape *shape = &trial->load.work->shape;
@@ -124,9 +131,8 @@ static bool probe_place(struct trial *trial, uint32_t *caps)
 {
     const struct search *search = trial->search;
     const bool alike = layout_is_alike(search->problem->model);
-    const struct layout_room room = {.limited = true,
-                                     .caps = alike ? caps : NULL,
-                                     .step_s = ranking_threshold_s(search)};
+    const struct layout_room room = {
+        .limited = true, .caps = alike ? caps : NULL, .step_s = find_limit_s(search)};
     return (!alike || has_room(trial, caps)) && place(trial, room) == LAYOUT_FOUND;
 }
 
@@ -197,9 +203,8 @@ static enum layout_verdict judge_unlike(struct trial *trial, const struct leaf *
 {
     struct search *search = trial->search;
     const bool prunes = !search->options->no_prune;
-    const double limit_s = prunes ? ranking_threshold_s(search) : 0.0;
-    const enum layout_verdict verdict =
-        place(trial, (struct layout_room){.limited = true, .step_s = limit_s});
+    const struct layout_room room = {.limited = true, .step_s = find_limit_s(search)};
+    const enum layout_verdict verdict = place(trial, room);
     if (verdict == LAYOUT_FOUND) {
         judge_placed(trial, leaf);
     } else if (prunes) {

@@ -131,7 +131,7 @@ static void expect_limits(struct instance *instance, const uint32_t *counts, dou
         ck_assert(find(instance, floor_s, ceilings_s[i / 2], others, &other_s));
         ck_assert(memcmp(others, counts, instance->ilp.stages * sizeof *counts) == 0);
     }
-    ck_assert(instance->alike || bottleneck_s == 0.0 ||
+    ck_assert(bottleneck_s == 0.0 ||
               !find(instance, floor_of(instance), bottleneck_s * (1.0 - 1e-9), others, &other_s));
 }
 
@@ -160,7 +160,9 @@ START_TEST(the_exact_partition_is_the_programmes)
                           "instance %u (%u layers, %u stages, %s): %.17g s, the programme %.17g s",
                           i, instance.ilp.layers, instance.ilp.stages,
                           instance.alike ? "alike" : "unlike", own_s, answer.step_s);
-            expect_limits(&instance, counts, bottleneck_s);
+            if (!instance.alike) {
+                expect_limits(&instance, counts, bottleneck_s);
+            }
             found++;
         } else {
             none++;
