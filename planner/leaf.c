@@ -215,7 +215,7 @@ static enum layout_verdict judge_unlike(struct trial *trial, const struct leaf *
     return verdict;
 }
 
-/* Chunk by chunk memory is only looked at afterwards: other times may find a place that has room. */
+/* Chunk by chunk, memory is only looked at afterwards: other times may find a place with room. */
 bool leaf_judge_unlike(struct search *search, struct variant *variant, const struct leaf *leaf)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);

@@ -145,9 +145,8 @@ static void find_lowest(const struct prefixes *prefixes)
         end = end > first + problem->least ? end : first + problem->least;
         prefixes->lowest[stage] = end;
         uint32_t count = 0;
-        while (end - count > first &&
-               problem->stage_s(problem->state, stage, end - count - 1, count + 1) <=
-                   prefixes->ceiling_s) {
+        while (end - count > first && problem->stage_s(problem->state, stage, end - count - 1,
+                                                       count + 1) <= prefixes->ceiling_s) {
             count++;
         }
         end -= count;

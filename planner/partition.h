@@ -17,7 +17,7 @@
 struct partition_problem {
     uint32_t stages, layers, least;
     double floor_s;             /* no partition has a smaller bottleneck (0 will do, only slower) */
-    double ceiling_s;           /* unlike layers: larger bottlenecks are of no interest; 0: all are */
+    double ceiling_s;           /* of unlike layers: larger ones are of no interest; 0: all are */
     bool alike;                 /* stage_s and fits do not look at `first` */
     /* Seconds of layers first .. first+count-1 on a stage, its fixed extras included. */
     double (*stage_s)(void *state, uint32_t stage, uint32_t first, uint32_t count);

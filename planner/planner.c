@@ -207,8 +207,8 @@ void planner_complete(const struct problem *problem, const struct estimator *est
     } else {
         if (layout_partition(&search, &load, (struct layout_room){.limited = true}, layers, counts,
                              arena) != LAYOUT_FOUND &&
-            layout_partition(&search, &load, (struct layout_room){.limited = false}, layers,
-                             counts, arena) != LAYOUT_FOUND) {
+            layout_partition(&search, &load, (struct layout_room){.limited = false}, layers, counts,
+                             arena) != LAYOUT_FOUND) {
             BUG("%u layers do not go onto %u chunks: the plan was not checked", search.layers,
                 chunks);
         }

@@ -149,7 +149,8 @@ START_TEST(the_exact_partition_is_the_programmes)
         throw_instance(&instance);
         partition_ilp_find(&instance.ilp, solved, &arena, &answer);
         ck_assert(answer.proven);
-        ck_assert_msg(find(&instance, floor_of(&instance), 0.0, counts, &bottleneck_s) == answer.found,
+        ck_assert_msg(find(&instance, floor_of(&instance), 0.0, counts, &bottleneck_s) ==
+                          answer.found,
                       "instance %u (%u layers, %u stages, %s): the programme finds %s", i,
                       instance.ilp.layers, instance.ilp.stages, instance.alike ? "alike" : "unlike",
                       answer.found ? "a partition" : "none");
