@@ -130,21 +130,31 @@ void setting_step(struct setting_cursor *cursor)
     cursor->at++;
 }
 
-struct diag_place setting_place(const struct setting_cursor *cursor)
+static uint32_t count_column(struct setting_cursor *cursor)
+{
+    if (cursor->counted_from != cursor->line_begin || cursor->counted_to > cursor->at) {
+        cursor->counted_from = cursor->counted_to = cursor->line_begin;
+        cursor->counted = 0;
+    }
+    for (; cursor->counted_to < cursor->at; cursor->counted_to++) {
+        cursor->counted += ((unsigned char)cursor->text[cursor->counted_to] & 0xc0) != 0x80;
+    }
+    return cursor->counted + 1;
+}
+
+struct diag_place setting_place(struct setting_cursor *cursor)
 {
     const char *line = cursor->text + cursor->line_begin;
-    size_t length = strcspn(line, "\r\n");
-    length = length < LINE_SHOWN_BYTES ? length : LINE_SHOWN_BYTES;
+    size_t length = 0;
+    while (length < LINE_SHOWN_BYTES && strchr("\r\n", line[length]) == NULL) {
+        length++;
+    }
     while (length > 0 && length == LINE_SHOWN_BYTES &&
            ((unsigned char)line[length] & 0xc0) == 0x80) {
         length--;
     }
-    uint32_t column = 1;
-    for (size_t i = cursor->line_begin; i < cursor->at; i++) {
-        column += ((unsigned char)cursor->text[i] & 0xc0) != 0x80;
-    }
     return (struct diag_place){.file = cursor->name,
                                .line = cursor->line,
-                               .column = column,
+                               .column = count_column(cursor),
                                .source_line = text_build_copy(cursor->arena, line, length)};
 }

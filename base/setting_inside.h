@@ -14,10 +14,13 @@ struct setting_cursor {
     size_t length, at, line_begin;
     uint32_t line;
     struct arena *arena;
+    /* Characters of the line up to `counted_to`: a long line is counted once, not for each word. */
+    size_t counted_from, counted_to;
+    uint32_t counted;
 };
 
 /* Line, column (1-based) and text of the line where the cursor is. */
-struct diag_place setting_place(const struct setting_cursor *cursor);
+struct diag_place setting_place(struct setting_cursor *cursor);
 /* Moves on by one byte. */
 void setting_step(struct setting_cursor *cursor);
 
