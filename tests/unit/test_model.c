@@ -106,8 +106,8 @@ START_TEST(messages_name_place_and_remedy)
     static const char *const pieces[] = {
         "m.json:1:16: error: model_type \"lama\" is not supported; these are: ", ", llama, ",
         ", qwen3_moe, ",
-        " [M202]\n    {\"model_type\": \"lama\"}\n                   ^\n"
-        "    hint: did you mean 'llama'?\n"};
+        (" [M202]\n    {\"model_type\": \"lama\"}\n                   ^\n"
+         "    hint: did you mean 'llama'?\n")};
     for (uint32_t i = 0; i < 4; i++) {
         ck_assert_msg(strstr(messages(), pieces[i]) != NULL, "%s", messages());
     }
