@@ -265,14 +265,16 @@ static double slow_step_s(struct judged *judged)
     return slow.estimate.step_s;
 }
 
-/* Ranks wait for the slowest, and what is on the smallest must fit. */
+/* Ranks wait for the slowest, and what is on the smallest must fit. The kind that is slower in all
+ * but a few kernels alone is a lower bound, and near. */
 static void mixed_law(struct judged *judged)
 {
     const double least = (double)cluster.accelerators[1].memory_bytes;
     struct sim_result result;
     same_law(judged);
     simulate(judged, &nothing, true, &result);
-    is_near(judged, result.estimate.step_s, slow_step_s(judged), 1e-9);
+    ck_assert_double_ge(result.estimate.step_s, slow_step_s(judged) * (1 - 1e-9));
+    is_near(judged, result.estimate.step_s, slow_step_s(judged), 1e-3);
     ck_assert_double_eq(result.estimate.stages[0].capacity_bytes, least);
     ck_assert_double_eq(judged->estimate.stages[0].capacity_bytes, least);
 }
