@@ -1,18 +1,10 @@
 /* The search against visiting everything: random small problems, each plan judged one by one. */
-#include <stdlib.h>
-
 #include "tests/cross/visit_all.h"
+#include "tests/samples.h"
 
 #define PROBLEMS 1000
 #define PLANS_MAX 400 /* larger spaces are left out: they are no stronger a proof */
 
-/* Slow builds (sanitizers) say how many instead: $SEARCH_PROBLEMS. */
-static uint32_t count_problems(void)
-{
-    const char *text = getenv("SEARCH_PROBLEMS");
-    const unsigned long asked = text == NULL ? PROBLEMS : strtoul(text, NULL, 10);
-    return asked >= 20 && asked < PROBLEMS ? (uint32_t)asked : PROBLEMS;
-}
 static bool search_with(bool no_prune, uint64_t budget, struct planner_result *out)
 {
     struct planner_options options = question.options;
@@ -180,7 +172,7 @@ static bool try_problem(uint32_t index)
 START_TEST(search_finds_what_visiting_everything_finds)
 {
     begin();
-    const uint32_t problems = count_problems();
+    const uint32_t problems = count_samples(PROBLEMS);
     for (uint32_t index = 0; tallies.asked < problems; index++) {
         arena_init(&arena);
         arena_init(&judged);

@@ -7,6 +7,7 @@
 #include "exports/exporter.h"
 #include "imports/importer.h"
 #include "tests/law/random_plan.h"
+#include "tests/samples.h"
 
 #define PLANS 300
 #define CLUSTER "dgx-h100:4"
@@ -132,7 +133,7 @@ static void go_round(const struct pair *pair)
     begin(pair->model);
     ck_assert(runtime_read(pair->exporter, (struct diag_place){0}, &arena, &runtime, &diag));
     const struct arena_mark mark = arena_find_mark(&arena);
-    for (uint32_t i = 0; i < PLANS || !is_enough(i, written, 20); i++) {
+    for (uint32_t i = 0; i < count_samples(PLANS) || !is_enough(i, written, count_samples(20)); i++) {
         struct group group;
         struct plan plan;
         fill(&random, &group, &plan);

@@ -5,6 +5,7 @@
 #include "exports/exporter.h"
 #include "models/transformer.h"
 #include "tests/law/random_plan.h"
+#include "tests/samples.h"
 
 #define PLANS 60 /* legal ones, per model */
 #define EXPORTER_MAX 256
@@ -122,7 +123,8 @@ static void ask_about(const char *name, const char *runtime_name, bool last, uin
     begin(name);
     ck_assert(runtime_read(runtime_name, (struct diag_place){0}, &arena, &runtime, &diag));
     const struct arena_mark mark = arena_find_mark(&arena);
-    for (uint32_t i = 0; i < PLANS || (last && !is_enough(i, find_least(written), WRITTEN)); i++) {
+    const uint32_t plans = count_samples(PLANS), least = count_samples(WRITTEN);
+    for (uint32_t i = 0; i < plans || (last && !is_enough(i, find_least(written), least)); i++) {
         struct group group;
         struct plan plan;
         fill_legal(&random, &group, &plan);
