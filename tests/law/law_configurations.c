@@ -133,7 +133,8 @@ static void go_round(const struct pair *pair)
     begin(pair->model);
     ck_assert(runtime_read(pair->exporter, (struct diag_place){0}, &arena, &runtime, &diag));
     const struct arena_mark mark = arena_find_mark(&arena);
-    for (uint32_t i = 0; i < count_samples(PLANS) || !is_enough(i, written, count_samples(20)); i++) {
+    const uint32_t plans = count_samples(PLANS), least = count_samples(20);
+    for (uint32_t i = 0; i < plans || !is_enough(i, written, least); i++) {
         struct group group;
         struct plan plan;
         fill(&random, &group, &plan);
