@@ -3,14 +3,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "costmodel/costmodel_inside.h"
 
 #define ROUNDING 1e-12 /* what the sum of a step's terms may miss it by */
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 struct stream_notes *costmodel_notes(struct costmodel *model, const struct stream *stream)
 {
@@ -86,10 +82,10 @@ static double gather_lead_s(const struct load *load, uint32_t chunk)
         if (count == 0) {
             continue;
         }
-        lead = larger(lead, gathered + piece->gather_s - computed);
+        lead = number_larger(lead, gathered + piece->gather_s - computed);
         gathered += piece->gather_s * count;
         computed += piece->forward_total_s * (count - 1);
-        lead = larger(lead, gathered - computed);
+        lead = number_larger(lead, gathered - computed);
         computed += piece->forward_total_s;
     }
     return lead;
@@ -179,11 +175,11 @@ static double finish_s(const struct load *load, const struct stream_notes *notes
 {
     double update = 0.0, stale = 0.0;
     for (uint32_t stage = 0; stage < load->work->shape.stages; stage++) {
-        update = larger(update, stage_sum(load, notes->stream, stage, update_of));
-        stale = larger(stale, stage_sum(load, notes->stream, stage, stale_of));
+        update = number_larger(update, stage_sum(load, notes->stream, stage, update_of));
+        stale = number_larger(stale, stage_sum(load, notes->stream, stage, stale_of));
     }
     const double overhead = load->work->problem->setup->runtime->step_overhead_s;
-    return larger(summed_s + load->norm_s + update, stale) + overhead;
+    return number_larger(summed_s + load->norm_s + update, stale) + overhead;
 }
 
 static double summed_s(const struct load *load, const struct stream_notes *notes,
@@ -194,7 +190,7 @@ static double summed_s(const struct load *load, const struct stream_notes *notes
     for (uint32_t stage = 0; stage < stages; stage++) {
         const double end = costmodel_sync_end_s(load, notes, result, stage);
         const bool is_end = stage == 0 || stage + 1 == stages;
-        last = larger(last, end + (is_end ? load->tied_s : 0.0));
+        last = number_larger(last, end + (is_end ? load->tied_s : 0.0));
     }
     return last;
 }
@@ -217,7 +213,7 @@ double costmodel_bound(struct costmodel *model, const struct load *load)
     const struct replay_times times = costmodel_times(load, notes);
     double least = 0.0;
     for (uint32_t i = 0; i < notes->cut_count; i++) {
-        least = larger(least, replay_find_bound(&notes->cuts[i], &times));
+        least = number_larger(least, replay_find_bound(&notes->cuts[i], &times));
     }
     return finish_s(load, notes, least);
 }

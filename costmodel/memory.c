@@ -2,12 +2,8 @@
  * runtime and libraries take. */
 #include <string.h>
 
+#include "base/number.h"
 #include "costmodel/costmodel_inside.h"
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 /* What one micro-batch keeps of one chunk. */
 struct chunk_bytes {
@@ -70,8 +66,8 @@ static double add_resident(const struct load *load, const struct stream_notes *n
             out->memory_bytes[MEMORY_OPTIMIZER] += block->optimizer_bytes * count;
             out->memory_bytes[MEMORY_CACHE] += block->cache_bytes * count;
             moments += block->moments_bytes * count;
-            working = larger(working, block->working_bytes);
-            gathered = larger(gathered, block->gathered_bytes);
+            working = number_larger(working, block->working_bytes);
+            gathered = number_larger(gathered, block->gathered_bytes);
         }
     }
     /* one block in use, one prefetched; sends are double buffered each way */

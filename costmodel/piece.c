@@ -2,20 +2,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "costmodel/costmodel_inside.h"
 
 #define JOINED_MAX 8
 #define PENDING_MAX (2 * WORK_WEIGHTS_MAX) /* per kind of weights a gather and a sum */
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 /* Messages that travel under the next kernel. */
 struct pending {
@@ -73,7 +64,7 @@ static double price_slowest(struct costmodel *model, const struct work_compute *
         enum provenance provenance;
         const double own = prices_compute_s(model->prices, kind, items, count, &provenance);
         worst = own > seconds ? provenance : worst;
-        seconds = larger(seconds, own);
+        seconds = number_larger(seconds, own);
     }
     *origin = worst;
     return seconds;
@@ -135,10 +126,11 @@ static double kernel_s(struct costmodel *model, const struct work_compute *const
 static double overlapped_s(double kernel, double message, uint32_t pieces, double loss_frac)
 {
     if (pieces <= 1) {
-        return larger(kernel, message) + loss_frac * smaller(kernel, message);
+        return number_larger(kernel, message) + loss_frac * number_smaller(kernel, message);
     }
     const double parts = (double)pieces, work = kernel / parts, part = message / (parts - 1.0);
-    return work + (parts - 1.0) * (larger(work, part) + loss_frac * smaller(work, part));
+    return work +
+           (parts - 1.0) * (number_larger(work, part) + loss_frac * number_smaller(work, part));
 }
 
 static void add_kernel(struct tally *tally, const struct work_compute *const *items, uint32_t count)
@@ -154,7 +146,7 @@ static void add_kernel(struct tally *tally, const struct work_compute *const *it
                                                          : COST_COMPUTE;
     tally->cost_s[cost] += seconds;
     /* parts of a kernel may sum to a last bit less than the kernel */
-    charge(tally->cost_s, &tally->next, larger(0.0, with_messages - seconds));
+    charge(tally->cost_s, &tally->next, number_larger(0.0, with_messages - seconds));
     tally->weight_s += items[0]->pass == PASS_WEIGHT_GRADIENT ? with_messages : 0.0;
     memset(&tally->next, 0, sizeof tally->next);
 }
@@ -186,9 +178,9 @@ static double add_items(struct tally *tally, const struct work_items *list)
     charge(tally->cost_s, &tally->next, tally->next.total_s); /* nothing left to hide under */
     const double busy = total(tally->cost_s);
     charge(tally->cost_s, &tally->block,
-           larger(0.0, tally->block.total_s - busy) +
+           number_larger(0.0, tally->block.total_s - busy) +
                prices_overlap_loss_frac(tally->model->prices) *
-                   smaller(tally->block.total_s, busy));
+                   number_smaller(tally->block.total_s, busy));
     return total(tally->cost_s);
 }
 
@@ -197,7 +189,7 @@ static double list_s(struct costmodel *model, const struct work *work,
 {
     struct tally tally = {.model = model, .work = work, .cost_s = cost_s};
     const double device_s = add_items(&tally, list);
-    const double seconds = larger(device_s, prices_host_s(model->prices, list));
+    const double seconds = number_larger(device_s, prices_host_s(model->prices, list));
     cost_s[COST_OVERHEAD] += seconds - device_s;
     if (weight_s != NULL) {
         *weight_s = tally.weight_s;

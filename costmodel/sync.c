@@ -1,20 +1,16 @@
 /* Gradient sums behind the last backward of each chunk: layer by layer under the backward of the
  * layers before it. */
+#include "base/number.h"
 #include "costmodel/costmodel_inside.h"
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 /* A run of equal layers: gradients ready `apart` seconds after each other, the first at `ready`,
  * each sum lasts `sum`; the sums go one after another. The last ends at the largest of starting
  * late, keeping up, catching up. */
 static double run_end_s(double busy_until, double ready, double apart, double sum, double count)
 {
-    const double late = larger(busy_until, ready) + count * sum;
+    const double late = number_larger(busy_until, ready) + count * sum;
     const double last = ready + (count - 1.0) * apart + sum;
-    return larger(late, last);
+    return number_larger(late, last);
 }
 
 /* Sums of one chunk whose last backward ends at end_s. */
@@ -84,5 +80,5 @@ double costmodel_sync_end_s(const struct load *load, const struct stream_notes *
          chunk = next_chunk(load, notes, result, stage, chunk)) {
         end = chunk_end_s(load, chunk, result->chunk_end_s[chunk], end);
     }
-    return larger(end, stage_end);
+    return number_larger(end, stage_end);
 }

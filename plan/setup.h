@@ -120,7 +120,7 @@ struct optimizer {
     bool in_place;                  /* works on the parameters themselves: no master copy, gradients
                                      * of their format */
     double update_bytes;            /* memory traffic per parameter of one fused update, master copy
-                                     * and gradient included (hardware_costs: fused Adam 30) */
+                                     * and gradient included (derived in plan/optimizer.c) */
 };
 const struct optimizer *optimizer_find(const char *name);
 const char *const *optimizer_names(void);

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
+
 static uint32_t dim_index(const struct dim *dim)
 {
     for (uint32_t i = 0; i < dim_table_count; i++) {
@@ -17,11 +19,6 @@ static uint32_t dim_index(const struct dim *dim)
 static bool has_axis(axis_set set, uint32_t axis)
 {
     return (set >> axis & 1u) != 0;
-}
-
-static uint64_t ceil_div(uint64_t value, uint64_t by)
-{
-    return (value + by - 1) / by;
 }
 
 /* First axis of the variant's list that the domain has; STATE_WHOLE if none. */
@@ -148,7 +145,7 @@ static void fill_sizes(struct shard_mesh *mesh, const struct problem *problem, u
         if (axis->padded) {
             const uint64_t multiple =
                 (uint64_t)problem->setup->runtime->vocab_multiple * ranks_that_cut(mesh, i);
-            mesh->sizes[i] = ceil_div(axis->size, multiple) * multiple;
+            mesh->sizes[i] = number_ceil_div(axis->size, multiple) * multiple;
         }
     }
     const uint32_t batch = model_find_axis(model, "batch");
@@ -269,7 +266,7 @@ double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *
         for (uint32_t i = 0; i < mesh->atom_count; i++) {
             ranks *= state->at[i] == (int8_t)axis ? mesh->atoms[i].size : 1;
         }
-        elements *= (double)ceil_div(mesh->sizes[axis], ranks);
+        elements *= (double)number_ceil_div(mesh->sizes[axis], ranks);
     }
     return elements;
 }
@@ -285,7 +282,7 @@ uint64_t shard_axis_size(const struct shard_mesh *mesh, const struct shard_cut *
              mesh->model->axes[axis].size != 0);
         ranks *= cuts ? mesh->atoms[i].size : 1;
     }
-    return ceil_div(mesh->sizes[axis], ranks);
+    return number_ceil_div(mesh->sizes[axis], ranks);
 }
 
 static bool needs(enum shard_action action, int8_t from, int8_t to)

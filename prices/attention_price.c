@@ -1,6 +1,6 @@
 /* Seconds of attention: flash kernels by their measured share of the peak, plain ones as matrix
- * multiplies around a softmax (hardware_costs of the project's references, sections 5.4, 5.5;
- * constants in the accelerator files). */
+ * multiplies around a softmax (constants in the accelerator files, from the charts of arXiv
+ * 2407.08608). */
 #include <assert.h>
 
 #include "prices/prices_inside.h"
@@ -77,7 +77,8 @@ static double flash_s(const struct accelerator *device, const struct work_comput
 }
 
 /* Matmul, scaled masked softmax with dropout, matmul: the scores go through memory. Bytes per score
- * (section 5.5): softmax 4 forward and 6 backward, dropout 5 each way. Kernels: two matmuls with
+ * of two-byte formats: softmax reads and writes one, backward reads two and writes one, dropout
+ * reads and writes one beside a mask of a byte: 4, 6, 5 each way. Kernels: two matmuls with
  * softmax and dropout between, backward four with the same two (derived). */
 #define PLAIN_FORWARD_BYTES 9.0
 #define PLAIN_BACKWARD_BYTES 11.0

@@ -1,16 +1,8 @@
 /* Seconds of a matrix multiply: tiles in waves over the compute units, not below its memory traffic
- * (hardware_costs of the project's references, section 5.1; constants in the accelerator files). */
+ * (NVIDIA, Matrix Multiplication Background User's Guide: tile and wave quantization; constants in
+ * the accelerator files). */
+#include "base/number.h"
 #include "prices/prices_inside.h"
-
-static uint64_t ceil_div(uint64_t value, uint64_t by)
-{
-    return (value + by - 1) / by;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static const struct tile {
     uint32_t rows, columns;
@@ -67,8 +59,8 @@ double price_clock_frac(const struct accelerator *device, enum dtype dtype)
 /* What a compute unit waits for: whole waves, or the tiles evenly shared where kernels cut them. */
 static double count_waves(const struct accelerator *device, uint64_t count)
 {
-    const double whole = (double)ceil_div(count, device->compute_units);
-    const double even = larger((double)count / device->compute_units, 1.0);
+    const double whole = (double)number_ceil_div(count, device->compute_units);
+    const double even = number_larger((double)count / device->compute_units, 1.0);
     return device->gemm_wave_frac * whole + (1.0 - device->gemm_wave_frac) * even;
 }
 
@@ -76,16 +68,16 @@ static double count_waves(const struct accelerator *device, uint64_t count)
 static double tile_flops(const struct accelerator *device, const struct matmul_shape *shape,
                          uint32_t tile, uint32_t split)
 {
-    const uint64_t count = ceil_div(shape->m, tiles[tile].rows) *
-                           ceil_div(shape->n, tiles[tile].columns) * shape->groups * split;
+    const uint64_t count = number_ceil_div(shape->m, tiles[tile].rows) *
+                           number_ceil_div(shape->n, tiles[tile].columns) * shape->groups * split;
     const double overhead =
         is_low(shape->dtype) ? device->gemm_low_k_overhead : device->gemm_k_overhead;
-    const double k = (double)ceil_div(shape->k, split) + overhead;
+    const double k = (double)number_ceil_div(shape->k, split) + overhead;
     return count_waves(device, count) * device->compute_units * 2.0 * tiles[tile].rows *
            tiles[tile].columns * k / device->gemm_tile_frac[tile];
 }
 
-#define SPLIT_REDUCTION_S 2e-6 /* extra kernel that sums the parts (section 5.1) */
+#define SPLIT_REDUCTION_S 2e-6 /* extra kernel that sums the parts (assumed) */
 #define SPLIT_K_MIN 512
 
 static double element_bytes(enum dtype dtype)
@@ -104,7 +96,8 @@ double price_matmul_s(const struct accelerator *device, const struct matmul_shap
     shape.dtype = format_of(device, asked->dtype);
     const double m = (double)shape.m, n = (double)shape.n, k = (double)shape.k,
                  groups = (double)shape.groups, in_bytes = element_bytes(shape.dtype);
-    const double bytes = groups * (in_bytes * (m * k + k * n) + larger(in_bytes, 2.0) * m * n);
+    const double bytes =
+        groups * (in_bytes * (m * k + k * n) + number_larger(in_bytes, 2.0) * m * n);
     const double rate = device->peak_flops_per_s[shape.dtype] *
                         efficiency_frac(device, shape.dtype, bench) *
                         (bench ? 1.0 : price_clock_frac(device, shape.dtype));
@@ -117,8 +110,9 @@ double price_matmul_s(const struct accelerator *device, const struct matmul_shap
             const double partials = split == 1 ? 0.0 : 8.0 * groups * m * n * (split - 1) / split;
             const double first_s = tile_flops(device, &shape, tile, split) / rate;
             const double compute_s = bench ? price_settle_s(device, first_s) : first_s;
-            const double seconds = larger(compute_s, price_memory_s(device, bytes + partials)) +
-                                   (split == 1 ? 0.0 : SPLIT_REDUCTION_S);
+            const double seconds =
+                number_larger(compute_s, price_memory_s(device, bytes + partials)) +
+                (split == 1 ? 0.0 : SPLIT_REDUCTION_S);
             best = best == 0.0 || seconds < best ? seconds : best;
         }
     }

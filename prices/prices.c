@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "base/data_folder.h"
+#include "base/logarithm.h"
+#include "base/number.h"
 #include "prices/fabric.h"
+
+#define LN_2 0.69314718055994530942
 
 const char *prices_provenance_name(enum provenance provenance)
 {
@@ -91,30 +95,9 @@ bool prices_offers(const struct prices *prices, enum collective_kind kind,
     return true;
 }
 
-/* log2 of a count, linear between powers of two (at most 0.09 short), times ln 2. */
-static double natural_log(uint32_t count)
-{
-    double power = 1.0, whole = 0.0;
-    while (2.0 * power <= (double)count) {
-        power *= 2.0;
-        whole += 1.0;
-    }
-    return 0.693147180559945 * (whole + ((double)count - power) / power);
-}
-
-/* Square root by Newton's rule, from above: 20 steps are exact for what is asked here. */
-static double square_root(double value)
-{
-    double root = value > 1.0 ? value : 1.0;
-    for (uint32_t i = 0; i < 20 && value > 0.0; i++) {
-        root = 0.5 * (root + value / root);
-    }
-    return value > 0.0 ? root : 0.0;
-}
-
 /* Equal devices differ by a few percent, and a step waits for the slowest: the expected largest of
- * n normal deviations is about sigma * sqrt(2 ln n) (hardware_costs of the project's references,
- * section 1.4). */
+ * n normal deviations is at most sigma * sqrt(2 ln n) (P. Massart, Concentration Inequalities
+ * and Model Selection, lemma 2.3), which it nears as n grows. */
 static double spread_loss_frac(const struct cluster *cluster)
 {
     double spread = 0.0;
@@ -122,7 +105,7 @@ static double spread_loss_frac(const struct cluster *cluster)
         const double own = cluster->accelerators[i].training.spread_frac;
         spread = own > spread ? own : spread;
     }
-    return spread * square_root(2.0 * natural_log(cluster->device_count));
+    return spread * number_root(2.0 * LN_2 * logarithm_of(cluster->device_count));
 }
 
 double prices_host_s(const struct prices *prices, const struct work_items *list)

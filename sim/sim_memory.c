@@ -2,12 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "sim/sim_inside.h"
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 /* --- what does not change in a step ----------------------------------------------------------- */
 
@@ -32,8 +28,8 @@ static double add_resident(const struct load *load, uint32_t stage, struct stage
             const uint32_t count = sim_find_counts(load, chunk)[b];
             if (count > 0) {
                 add_block(&work->blocks[b], (double)count, out, &moments);
-                working = larger(working, work->blocks[b].working_bytes);
-                gathered = larger(gathered, work->blocks[b].gathered_bytes);
+                working = number_larger(working, work->blocks[b].working_bytes);
+                gathered = number_larger(gathered, work->blocks[b].gathered_bytes);
             }
         }
     }

@@ -3,12 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "sim/sim_inside.h"
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static double slot_end_s(const struct step_run *run, uint32_t slot)
 {
@@ -31,7 +27,7 @@ static void push_chunk(const struct step_run *run, struct engine *engine, uint32
             ready_s += piece->backward_total_s;
             const uint32_t task =
                 engine_push_delay(engine, (struct engine_label){.name = "sum"}, piece->sync_s);
-            engine_push_release(engine, task, larger(ready_s, 0.0));
+            engine_push_release(engine, task, number_larger(ready_s, 0.0));
             engine_place(engine, last, task);
         }
     }
@@ -96,7 +92,7 @@ static bool find_summed(const struct step_run *run, struct step_end *end, struct
         if (work->problem->setup->runtime->overlaps_gradient_reduce) {
             const double sums_s =
                 last[stage] == ENGINE_NO_TASK ? 0.0 : engine_find_end_s(&engine, last[stage]);
-            own->summed_s = larger(own->pipeline_s, sums_s);
+            own->summed_s = number_larger(own->pipeline_s, sums_s);
         }
     }
     return true;
@@ -105,7 +101,7 @@ static bool find_summed(const struct step_run *run, struct step_end *end, struct
 static void add_tied(const struct step_run *run, struct step_end *end)
 {
     const uint32_t stages = run->load->work->shape.stages;
-    const double both_s = larger(end->stages[0].summed_s, end->stages[stages - 1].summed_s);
+    const double both_s = number_larger(end->stages[0].summed_s, end->stages[stages - 1].summed_s);
     for (uint32_t stage = 0; stage < stages; stage++) {
         struct stage_end *own = &end->stages[stage];
         const bool is_end = (stage == 0 || stage + 1 == stages) && run->load->tied_s > 0.0;
@@ -127,12 +123,12 @@ bool sim_run_sums(struct step_run *run, struct diag *diag)
     add_tied(run, end);
     for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
         end->stages[stage].update_s = stage_sum(run, stage, update_of);
-        end->barrier_s = larger(end->barrier_s, end->stages[stage].tied_end_s);
-        update_s = larger(update_s, end->stages[stage].update_s);
-        stale_s = larger(stale_s, stage_sum(run, stage, stale_of));
+        end->barrier_s = number_larger(end->barrier_s, end->stages[stage].tied_end_s);
+        update_s = number_larger(update_s, end->stages[stage].update_s);
+        stale_s = number_larger(stale_s, stage_sum(run, stage, stale_of));
     }
     end->normed_s = end->barrier_s + run->load->norm_s;
-    end->updated_s = larger(end->normed_s + update_s, stale_s);
+    end->updated_s = number_larger(end->normed_s + update_s, stale_s);
     end->end_s = end->updated_s + work->problem->setup->runtime->step_overhead_s;
     return true;
 }

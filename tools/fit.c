@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/number.h"
+
 #define DEVICE(member) offsetof(struct accelerator, training.member)
 #define RUNTIME(member) offsetof(struct runtime, member)
 
@@ -245,16 +247,6 @@ void fit_judge(struct fit *fit)
     }
 }
 
-/* Square root by Newton's rule. */
-static double square_root(double value)
-{
-    double root = value > 1.0 ? value : 1.0;
-    for (uint32_t i = 0; i < 30; i++) {
-        root = 0.5 * (root + value / root);
-    }
-    return root;
-}
-
 void fit_weigh(struct fit *fit, const char *without)
 {
     for (uint32_t i = 0; i < fit->all->count; i++) {
@@ -268,7 +260,7 @@ void fit_weigh(struct fit *fit, const char *without)
         /* every so many rows of a large source, so that a fit takes minutes */
         const uint32_t stride = (alike + fit->most - 1) / fit->most;
         fit->weights[i] =
-            left_out || before % stride != 0 ? 0.0 : (double)stride / square_root(alike);
+            left_out || before % stride != 0 ? 0.0 : (double)stride / number_root(alike);
     }
 }
 

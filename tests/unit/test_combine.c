@@ -2,16 +2,12 @@
  * barrier. */
 #include <string.h>
 
+#include "base/number.h"
 #include "tests/law/judged_plan.h"
 
 #define OVERHEAD_S 0.25
 #define STAGE_MAX 16
 #define LAYER_MAX 40
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 /* A load made by hand: two kinds of block, the second one the layers of the middle. */
 struct bench {
@@ -153,8 +149,8 @@ START_TEST(unequal_stages_wait_for_the_slowest)
             const double b = ends * bench->pieces[0].backward_total_s +
                              layers * bench->pieces[1].backward_total_s;
             sum += f + b;
-            forward = larger(forward, f);
-            backward = larger(backward, b);
+            forward = number_larger(forward, f);
+            backward = number_larger(backward, b);
         }
         expect_step(bench, sum + (m - 1.0) * (forward + backward), "gpipe");
         close_bench(bench);
@@ -178,7 +174,7 @@ START_TEST(forwards_chase_their_gathers)
             double now = 0.0, gathered = 0.0;
             for (uint32_t k = 0; k < 5; k++) {
                 gathered += g;
-                now = larger(now, gathered) + 0.3;
+                now = number_larger(now, gathered) + 0.3;
             }
             const double wait = now - layers * 0.3;
             expect_step(bench, wait + (6.0 + p - 1.0) * device, "gathers under the forward");
@@ -198,7 +194,7 @@ static double last_sum_s(const struct bench *bench, double backward_start_s, uin
     for (uint32_t i = 0; i < layers + ends; i++) {
         const struct piece *piece = &bench->pieces[i < layers ? 1 : 0];
         ready += piece->backward_total_s;
-        end = larger(end, ready) + piece->sync_s;
+        end = number_larger(end, ready) + piece->sync_s;
     }
     return end;
 }
@@ -227,7 +223,7 @@ START_TEST(sums_follow_the_recursion)
         }
         const double pipeline = (m + p - 1.0) * (forward + backward);
         const double last = last_sum_s(bench, pipeline - backward, ends, layers);
-        expect_step(bench, larger(pipeline, last), "sums under the backward");
+        expect_step(bench, number_larger(pipeline, last), "sums under the backward");
         bench->runtime.overlaps_gradient_reduce = false;
         expect_step(bench, pipeline + sums, "sums behind it");
         close_bench(bench);
@@ -275,7 +271,7 @@ static void expect_accounts(const struct judged *judged)
                       "stage %u accounts for %.12g s of a step of %.12g s", stage, sum,
                       estimate->step_s);
         ck_assert(account->busy_s <= estimate->step_s);
-        fullest = larger(fullest, account->peak_bytes);
+        fullest = number_larger(fullest, account->peak_bytes);
         const double room = costmodel_room_bytes(&judge, &judged->load, stage);
         ck_assert(same(account->capacity_bytes - account->peak_bytes, room) ||
                   (room < 1.0 && room > -1.0));
@@ -363,7 +359,7 @@ START_TEST(the_bound_is_never_above)
             const double step = step_of(bench) + OVERHEAD_S;
             ck_assert_msg(bound <= step * (1.0 + 1e-12), "%s: bound %.9g s above step %.9g s",
                           cases[i].schedule, bound, step);
-            tightest = larger(tightest, bound / step);
+            tightest = number_larger(tightest, bound / step);
         }
         ck_assert_msg(tightest > 0.9, "%s: the bound never comes near (%.3f)", cases[i].schedule,
                       tightest);
