@@ -7,14 +7,16 @@
 #include "plan/plan_rule.h"
 #include "tests/cross/thrown_question.h"
 
+/* Rank orders, meshes, batches, shapes, policies tried one after another; every legal plan is
+ * kept, up to `most` of them: then it is known that there are more. */
 struct visit {
-    uint64_t plans;
-    bool counting; /* no judging */
+    struct plan *plans;
+    uint32_t count, most;
+    bool more;
     double top_s[TOP];
     uint32_t top_count;
     double least_over_bytes; /* of plans that do not fit */
     bool canonical;          /* orders by the dims' default places only */
-    uint32_t degrees[DIM_MAX], variants[DIM_MAX];
     struct group group;
     struct plan plan;
     struct policy_use uses[PLANNER_POLICY_MAX];
@@ -33,14 +35,27 @@ static inline void push_time(struct visit *visit, double step_s)
     }
 }
 
-static inline void judge(struct visit *visit)
+/* The plan that stands, with all that it points to. */
+static inline void keep(struct visit *visit)
 {
-    visit->plans++;
-    if (visit->counting) {
+    if (visit->count == visit->most) {
+        visit->more = true;
         return;
     }
+    struct plan *plan = &visit->plans[visit->count++];
+    *plan = visit->plan;
+    plan->groups = ARENA_PUSH(&arena, struct group, 1);
+    plan->groups[0] = visit->group;
+    plan->policies = ARENA_PUSH(&arena, struct policy_use, plan->policy_count);
+    for (uint32_t i = 0; i < plan->policy_count; i++) {
+        plan->policies[i] = visit->uses[i];
+    }
+}
+
+static inline void judge(struct visit *visit, const struct plan *kept)
+{
     const struct arena_mark mark = arena_find_mark(&arena);
-    struct plan plan = visit->plan;
+    struct plan plan = *kept;
     struct estimate estimate;
     planner_complete(&question.problem, &question.estimator, &plan, &arena, &estimate);
     double over = 0.0;
@@ -56,7 +71,6 @@ static inline void judge(struct visit *visit)
     arena_pop(&arena, mark);
 }
 
-/* None, or one of its own; a pinned one as it is pinned. */
 /* Legal, in a rank order that some runtime has. */
 static inline bool plan_is_searched(const struct plan *plan)
 {
@@ -64,11 +78,12 @@ static inline bool plan_is_searched(const struct plan *plan)
            plan_rule_order_is_searched(&question.problem, plan);
 }
 
+/* None, or one of its own; a pinned one as it is pinned. */
 static inline void each_use(struct visit *visit, uint32_t policy)
 {
     if (policy == policy_table_count) {
         if (plan_is_searched(&visit->plan)) {
-            judge(visit);
+            keep(visit);
         }
         return;
     }
@@ -84,7 +99,8 @@ static inline void each_use(struct visit *visit, uint32_t policy)
     if (pins->policy_pinned[policy] || kind->choose == NULL) {
         return;
     }
-    for (uint32_t i = 0; kind->choose(&question.problem, &visit->plan, i, &arena, next); i++) {
+    for (uint32_t i = 0;
+         !visit->more && kind->choose(&question.problem, &visit->plan, i, &arena, next); i++) {
         if (!pinned || i == choice - 1) {
             visit->plan.policy_count++;
             each_use(visit, policy + 1);
@@ -112,10 +128,8 @@ static inline void each_schedule(struct visit *visit)
             visit->plan.schedule.chunks = chunks;
             const bool wanted =
                 is_searched(schedule_table[i]) && (pins->chunks == 0 || pins->chunks == chunks);
-            if (wanted && plan_is_searched(&visit->plan)) {
-                const struct arena_mark mark = arena_find_mark(&arena);
+            if (wanted && !visit->more && plan_is_searched(&visit->plan)) {
                 each_use(visit, 0);
-                arena_pop(&arena, mark);
             }
         }
     }
@@ -138,7 +152,7 @@ static inline void each_batch(struct visit *visit)
 
 /* Every way to put the dims from `place` on, those that keep to their default places first;
  * canonical: the first under which any plan is legal. */
-static inline void each_order(struct visit *visit, uint32_t place, uint64_t before)
+static inline void each_order(struct visit *visit, uint32_t place, uint32_t before)
 {
     struct group *group = &visit->group;
     if (place == group->mesh_count) {
@@ -146,8 +160,8 @@ static inline void each_order(struct visit *visit, uint32_t place, uint64_t befo
         return;
     }
     const struct group kept = *group;
-    for (uint32_t i = place; i < kept.mesh_count && !(visit->canonical && visit->plans > before);
-         i++) {
+    for (uint32_t i = place;
+         i < kept.mesh_count && !visit->more && !(visit->canonical && visit->count > before); i++) {
         *group = kept;
         memmove(&group->mesh[place + 1], &kept.mesh[place], (i - place) * sizeof kept.mesh[0]);
         group->mesh[place] = kept.mesh[i];
@@ -168,7 +182,7 @@ static inline void sort_and_order(struct visit *visit)
             group->mesh[k - 1] = swapped;
         }
     }
-    each_order(visit, 0, visit->plans);
+    each_order(visit, 0, visit->count);
     *group = kept;
 }
 
@@ -217,13 +231,24 @@ static inline void each_factor(struct visit *visit, uint32_t dim, uint32_t left)
     }
 }
 
-static inline struct visit visit_all(bool counting, bool canonical)
+/* All plans of the question, if they are at most so many; not judged yet. */
+static inline struct visit *visit_all(bool canonical, uint32_t most)
 {
     static struct visit visit;
-    visit = (struct visit){.counting = counting, .canonical = canonical, .least_over_bytes = 1e300};
+    visit = (struct visit){.plans = ARENA_PUSH(&arena, struct plan, most),
+                           .most = most,
+                           .canonical = canonical,
+                           .least_over_bytes = 1e300};
     visit.plan = (struct plan){.groups = &visit.group, .group_count = 1, .policies = visit.uses};
     each_factor(&visit, 0, question.cluster.device_count);
-    return visit;
+    return &visit;
+}
+
+static inline void visit_judge(struct visit *visit)
+{
+    for (uint32_t i = 0; i < visit->count; i++) {
+        judge(visit, &visit->plans[i]);
+    }
 }
 
 #endif
