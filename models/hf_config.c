@@ -27,6 +27,8 @@ static const char *const vocab_keys[] = {"vocab_size", "padded_vocab_size", NULL
 static const char *const text_keys[] = {"text_config", "llm_config", "language_config", NULL};
 static const char *const vision_keys[] = {"vision_config", NULL};
 
+#define EXPERT_FFN_KEY "moe_intermediate_size"
+
 static bool has_key(struct json_value object, const char *const *names)
 {
     return !json_is_null(json_find(object, hf_key_find(object, names)));
@@ -121,8 +123,18 @@ static bool read_head_dim(const struct hf_config *config, struct transformer *ou
         config->diag);
 }
 
+/* Experts in every layer: the width of dense ones may be left out. */
+static bool has_only_expert_ffn(const struct hf_config *config)
+{
+    return !has_key(config->object, ffn_keys) && hf_key_is_set(config->object, EXPERT_FFN_KEY);
+}
+
 static bool read_ffn(const struct hf_config *config, struct transformer *out)
 {
+    static const char *const expert_keys[] = {EXPERT_FFN_KEY, NULL};
+    if (has_only_expert_ffn(config)) {
+        return hf_key_read_count(config, expert_keys, UINT32_MAX, &out->ffn);
+    }
     if (!config->family->wide_ffn || has_key(config->object, ffn_keys)) {
         return read_size(config, ffn_keys, UINT32_MAX, config->family->shape.ffn, &out->ffn);
     }
@@ -294,6 +306,20 @@ static bool has_supported_head(const struct hf_family *family, const char *name)
     return false;
 }
 
+/* GPT2Model, the stack below GPT2LMHeadModel. */
+static bool has_no_head(const char *name)
+{
+    static const char *const heads[] = {"LMHeadModel", "WithLMHeadModel", "Model"};
+    const size_t length = strlen(name);
+    for (uint32_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        const size_t end = strlen(heads[i]);
+        if (length > end && strcmp(name + length - end, heads[i]) == 0) {
+            return strcmp(heads[i], "Model") == 0;
+        }
+    }
+    return false;
+}
+
 /* A class of another family, or one whose head is another than the family's. */
 static bool check_class(const struct hf_config *config)
 {
@@ -315,6 +341,11 @@ static bool check_class(const struct hf_config *config)
                              text_build(config->diag->arena,
                                         "the head of %s is not modelled; these are: %s", name,
                                         config->family->supported_heads));
+    }
+    if (!nested && (other == NULL || has_no_head(name))) {
+        hf_key_warn(config, "architectures",
+                    text_build(config->diag->arena, "%s is counted with the output matrix of %s",
+                               name, config->family->architectures[0]));
     }
     return true;
 }
@@ -349,6 +380,20 @@ static bool apply_rules(struct hf_config *config, struct transformer *out)
     return good;
 }
 
+static bool check_dense_width(const struct hf_config *config, const struct transformer *shape)
+{
+    for (uint32_t i = 0; i < shape->layers && has_only_expert_ffn(config); i++) {
+        if (transformer_mlp(shape, i) == 'd') {
+            return hf_key_refuse(config, EXPERT_FFN_KEY,
+                                 text_build(config->diag->arena,
+                                            "is the width of experts, but layer %u has none; "
+                                            "'%s' must say the width of dense layers",
+                                            i, ffn_keys[0]));
+        }
+    }
+    return true;
+}
+
 /* What the family says, with the file's sizes. */
 static bool read_text(struct hf_config *config, struct transformer *out)
 {
@@ -357,7 +402,7 @@ static bool read_text(struct hf_config *config, struct transformer *out)
     out->moe.every = out->moe.every == 0 ? 1 : out->moe.every;
     bool good = check_flags(config) && check_class(config);
     good &= read_sizes(config, out) && read_kinds(config, out);
-    return good && apply_rules(config, out);
+    return good && apply_rules(config, out) && check_dense_width(config, out);
 }
 
 /* The object of the text model, and whose rules it follows. */

@@ -12,7 +12,7 @@ static bool check_form(const struct hf_config *config, struct transformer *out)
 
 const struct hf_family hf_family_bloom = {
     .types = {"bloom"},
-    .architectures = {"BloomForCausalLM"},
+    .architectures = {"BloomForCausalLM", "BloomModel"},
     .shape = {.layers = 2,
               .hidden = 64,
               .heads = 8,

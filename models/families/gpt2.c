@@ -5,7 +5,7 @@ extern const struct hf_family hf_family_gpt2;
 
 const struct hf_family hf_family_gpt2 = {
     .types = {"gpt2"},
-    .architectures = {"GPT2LMHeadModel"},
+    .architectures = {"GPT2LMHeadModel", "GPT2Model"},
     .shape = {.activation = "gelu",
               .norm = NORM_LAYER,
               .positions = POSITION_LEARNED,

@@ -14,7 +14,7 @@ static bool share_keys(const struct hf_config *config, struct transformer *out)
 
 const struct hf_family hf_family_gpt_bigcode = {
     .types = {"gpt_bigcode"},
-    .architectures = {"GPTBigCodeForCausalLM"},
+    .architectures = {"GPTBigCodeForCausalLM", "GPTBigCodeModel"},
     .shape = {.activation = "gelu",
               .norm = NORM_LAYER,
               .positions = POSITION_LEARNED,

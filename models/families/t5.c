@@ -5,13 +5,24 @@
 
 extern const struct hf_family hf_family_t5;
 
+/* By its type, or in a file without one by its class. */
+static bool is_multilingual(const struct hf_config *config)
+{
+    const char *name = NULL;
+    const struct json_value classes = json_find(config->file, "architectures");
+    return hf_key_equals(config->object, "model_type", "mt5") ||
+           (json_is_array(classes) && json_count(classes) > 0 &&
+            json_value_string(json_find_index(classes, 0), &name) &&
+            strncmp(name, "MT5", 3) == 0);
+}
+
 /* "num_layers" are those of the encoder, and of the decoder where it has no number of its own.
  * "gated-gelu" is two things in a word. mT5 unties its matrices, and its class is gated. */
 static bool read_rest(const struct hf_config *config, struct transformer *out)
 {
     static const char *const decoder_keys[] = {"num_decoder_layers", NULL};
     static const char *const bucket_keys[] = {"relative_attention_num_buckets", NULL};
-    const bool many = hf_key_equals(config->object, "model_type", "mt5");
+    const bool many = is_multilingual(config);
     const char *kind = many ? "gated-gelu" : "relu";
     bool good = json_read_string_or(config->object, "feed_forward_proj", kind, config->arena, &kind,
                                     config->diag);
@@ -33,8 +44,8 @@ static bool read_rest(const struct hf_config *config, struct transformer *out)
 
 const struct hf_family hf_family_t5 = {
     .types = {"t5", "mt5"},
-    .architectures = {"T5ForConditionalGeneration", "T5WithLMHeadModel",
-                      "MT5ForConditionalGeneration"},
+    .architectures = {"T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model",
+                      "MT5ForConditionalGeneration", "MT5Model"},
     .shape = {.activation = "relu",
               .positions = POSITION_RELATIVE,
               .tied_embeddings = true,
@@ -47,6 +58,6 @@ const struct hf_family hf_family_t5 = {
               .head_dim = 64,
               .ffn = 2048,
               .vocab = 32128},
-    .supported_heads = "ForConditionalGeneration WithLMHeadModel",
+    .supported_heads = "ForConditionalGeneration WithLMHeadModel T5Model",
     .rules = {read_rest},
 };
