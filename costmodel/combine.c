@@ -278,8 +278,9 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
     out->busy_s = sum_of(out->cost_s);
     out->cost_s[COST_OPTIMIZER] += stage_sum(load, account->notes->stream, stage, update_of);
     out->cost_s[COST_OVERHEAD] += work->problem->setup->runtime->step_overhead_s;
-    const double sync = costmodel_sync_end_s(load, account->notes, account->result, stage) -
-                        account->result->stage_end_s[stage];
+    double sync = costmodel_sync_end_s(load, account->notes, account->result, stage) -
+                  account->result->stage_end_s[stage];
+    sync = sync < ROUNDING * account->step_s ? 0.0 : sync;
     const uint32_t first = account->notes->stream->model_chunk[stage * work->shape.chunks];
     const double start = account->result->stage_start_s[stage];
     const double gather =

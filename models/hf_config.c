@@ -438,6 +438,22 @@ static bool read_vision(const struct hf_config *config, const struct hf_family *
     return true;
 }
 
+/* A type that has no text model of its own. */
+static bool refuse_wrapper(const struct hf_config *config, const struct hf_family *outer)
+{
+    const struct json_value inner = json_find(config->file, text_keys[0]);
+    const char *type = outer->types[0];
+    if (json_is_object(inner)) {
+        return refuse_type(config->object, config->diag);
+    }
+    json_value_string(json_find(config->file, "model_type"), &type);
+    return diag_push(config->diag, DIAG_M202, json_place(config->file),
+                     "the configuration of the text model as text_config, with its model_type",
+                     "a %s model wraps a text model, which the file does not describe: %s is %s",
+                     type, text_keys[0],
+                     json_is_absent(inner) ? "absent" : "no object");
+}
+
 bool hf_config_read(struct json_value object, struct arena *arena, struct transformer *out,
                     struct diag *diag)
 {
@@ -449,7 +465,7 @@ bool hf_config_read(struct json_value object, struct arena *arena, struct transf
     }
     config.object = find_text(object, outer, &config.family);
     if (config.family->shape.activation == NULL) {
-        return refuse_type(config.object, diag); /* a wrapper without a text model of its own */
+        return refuse_wrapper(&config, outer);
     }
     const struct transformer_origin origin = {
         .object = config.object,

@@ -125,6 +125,10 @@ struct optimizer {
 const struct optimizer *optimizer_find(const char *name);
 const char *const *optimizer_names(void);
 
+/* Sequences of a step, tokens of a sequence: more are refused where they are read. */
+#define SETUP_BATCH_MAX (UINT64_C(1) << 40)
+#define SETUP_LENGTH_MAX (UINT64_C(1) << 40)
+
 /* What one iteration is measured as. */
 enum setup_mode {
     SETUP_STEP,                     /* makespan of one step */

@@ -11,6 +11,7 @@ static const struct diag_place nowhere = {0};
     "what it runs on: a name of the zoo with its number of nodes (dgx-h100:64), several with " \
     "commas between them, a JSON file, a topology file of NCCL, hwloc or nvidia-smi " \
     "(node.xml:4 for four of them)"
+#define HEADROOM_FLAG "--memory-headroom"
 #define DEVICE_FLAG \
     { \
         .name = "--device", .kind = FLAG_TEXT, .value = "KIND", \
@@ -40,12 +41,14 @@ static const struct flag problem_list[] = {
      .kind = FLAG_COUNT,
      .value = "N",
      .help = "sequences per training step, over all devices",
-     .min = 1},
+     .min = 1,
+     .max = SETUP_BATCH_MAX},
     {.name = "--seq-length",
      .kind = FLAG_COUNT,
      .value = "N",
      .help = "tokens per sequence",
-     .min = 1},
+     .min = 1,
+     .max = SETUP_LENGTH_MAX},
     {.name = "--dtype",
      .kind = FLAG_CHOICE,
      .help = "number format of matrix multiplies",
@@ -70,23 +73,26 @@ static const struct flag problem_list[] = {
      .value = "N",
      .help = "prefill and decode: tokens of a prompt; else --seq-length is",
      .absent = "not stated",
-     .min = 1},
+     .min = 1,
+     .max = SETUP_LENGTH_MAX / 2},
     {.name = "--output-length",
      .kind = FLAG_COUNT,
      .value = "N",
      .help = "decode: tokens that are generated behind the prompt",
-     .absent = "none"},
+     .absent = "none",
+     .max = SETUP_LENGTH_MAX / 2},
     {.name = "--concurrency",
      .kind = FLAG_COUNT,
      .value = "N",
      .help = "prefill and decode: requests at once; another word for --global-batch-size",
      .absent = "as --global-batch-size",
-     .min = 1},
+     .min = 1,
+     .max = SETUP_BATCH_MAX},
     {.name = "--kv-dtype",
      .kind = FLAG_CHOICE,
      .help = "number format of keys and values that are kept",
      .absent = "as --dtype"},
-    {.name = "--memory-headroom",
+    {.name = HEADROOM_FLAG,
      .kind = FLAG_NUMBER,
      .value = "F",
      .help = "share of each device's memory that a plan must leave free",
@@ -95,7 +101,8 @@ static const struct flag problem_list[] = {
      .kind = FLAG_COUNT,
      .value = "N",
      .help = "devices that a plan may leave idle",
-     .fallback = "0"},
+     .fallback = "0",
+     .max = UINT32_MAX},
     {.name = NULL},
 };
 
@@ -177,7 +184,7 @@ static bool read_setup(struct command *command, struct question *out)
     good = command_choice(command, "--dtype", &dtype) && good;
     good = command_choice(command, "--optimizer", &optimizer) && good;
     good = command_choice(command, "--attention", &attention) && good;
-    good = command_number(command, "--memory-headroom", &setup->memory_headroom_frac) && good;
+    good = command_number(command, HEADROOM_FLAG, &setup->memory_headroom_frac) && good;
     good = command_count(command, "--spares", &spares) && good;
     if (!good) {
         return false;
@@ -255,15 +262,16 @@ bool problem_flags_read(struct command *command, struct question *out)
     return join(command, out);
 }
 
-/* Beside a configuration of a runtime stand what it does not say: the cluster, the model; beside
- * any the measurements to judge it by. */
+/* Beside a configuration of a runtime stands what it does not say: the cluster, the model, memory
+ * to keep free; beside any file the measurements to judge it by. */
 static bool is_told(const struct command *command, const char *flag)
 {
-    if (strcmp(flag, PROFILE_FLAG) == 0) {
-        return false;
+    static const char *const untold[] = {"--model", "--cluster", HEADROOM_FLAG};
+    bool told = strcmp(flag, PROFILE_FLAG) != 0;
+    for (uint32_t i = 0; i < sizeof untold / sizeof untold[0]; i++) {
+        told = told && !(command_has(command, "--config") && strcmp(flag, untold[i]) == 0);
     }
-    return !command_has(command, "--config") ||
-           (strcmp(flag, "--model") != 0 && strcmp(flag, "--cluster") != 0);
+    return told;
 }
 
 bool problem_flags_adopt(struct command *command, const struct problem *problem,
@@ -283,8 +291,11 @@ bool problem_flags_adopt(struct command *command, const struct problem *problem,
     out->cluster = *problem->cluster;
     out->setup = *problem->setup;
     out->runtime = *problem->setup->runtime;
+    if (command_has(command, "--config")) {
+        good = command_number(command, HEADROOM_FLAG, &out->setup.memory_headroom_frac) && good;
+    }
     link_problem(out);
-    return good && join(command, out);
+    return good && setup_check(&out->setup, command->diag) && join(command, out);
 }
 
 bool problem_flags_move(struct command *command, const struct question *from,
