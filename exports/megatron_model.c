@@ -45,6 +45,10 @@ static bool check_norm(const struct transformer *shape, struct diag *diag)
 static bool check_positions(const struct problem *problem, const struct transformer *shape,
                             struct diag *diag)
 {
+    if (shape->mtp_layers > 0 && shape->positions != POSITION_ROPE &&
+        shape->positions != POSITION_NONE)
+        return diag_push(diag, DIAG_X601, nowhere, "positions 'rope' or none",
+                         "Megatron predicts further tokens with rotary positions, or none, alone");
     if (shape->positions != POSITION_LEARNED || shape->max_positions >= problem->setup->seq_length)
         return true;
     return diag_push(diag, DIAG_X601, nowhere, "a shorter sequence, or positions 'rope'",
@@ -82,13 +86,14 @@ static bool check_experts(const struct transformer *shape, const struct megatron
 }
 
 /* What goes beyond a plain decoder and has flags: latent attention, the router's correction, the
- * gate of the shared expert. */
+ * gate of the shared expert, layers that predict further tokens. */
 static const char *find_special(const struct transformer *shape)
 {
     struct transformer rest = *shape;
     rest.mla.kv_rank = 0;
     rest.moe.router_bias = false;
     rest.moe.shared_gate = false;
+    rest.mtp_layers = 0;
     return transformer_special(&rest);
 }
 
@@ -238,6 +243,8 @@ void megatron_push_model(const struct problem *problem, const struct megatron_ar
     push_experts(shape, out);
     megatron_push(out, "--normalization", "%s", shape->norm == NORM_RMS ? "RMSNorm" : "LayerNorm");
     push_positions(problem, shape, out);
+    if (shape->mtp_layers > 0)
+        megatron_push(out, "--mtp-num-layers", "%u", shape->mtp_layers);
     megatron_push(out, "--vocab-size", "%u", shape->vocab);
     megatron_push(out, "--make-vocab-size-divisible-by", "%u", multiple > 0 ? multiple : 1);
     if (!shape->tied_embeddings)

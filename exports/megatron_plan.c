@@ -60,8 +60,9 @@ static void push_middle(const struct plan *plan, uint32_t chunks, struct text *o
     }
 }
 
-/* E the embedding, t a layer, L the loss; | between chunks, in the order of the chain. */
-static void push_layout(const struct plan *plan, uint32_t chunks,
+/* E the embedding, t a layer, m one that predicts further tokens, L the loss; | between chunks, in
+ * the order of the chain. */
+static void push_layout(const struct plan *plan, uint32_t chunks, uint32_t further,
                         const struct megatron_arguments *out)
 {
     struct text layout;
@@ -71,6 +72,8 @@ static void push_layout(const struct plan *plan, uint32_t chunks,
     text_push(&layout, "|");
     push_middle(plan, chunks, &layout);
     push_layers(express_find_layers(plan, chunks - 1), &layout);
+    for (uint32_t i = 0; i < further; i++)
+        text_push(&layout, "m");
     text_push(&layout, "L");
     megatron_push(out, "--pipeline-model-parallel-layout", "%s", layout.bytes);
 }
@@ -82,7 +85,7 @@ static void push_schedule(const struct problem *problem, const struct plan *plan
     const uint32_t chunks = plan_count_stages(plan) * schedule->chunks;
     megatron_push_note(out, "schedule: %u micro-batches", plan_count_micro_batches(problem, plan));
     if (!is_even(plan, chunks))
-        push_layout(plan, chunks, out);
+        push_layout(plan, chunks, problem->model->transformer->mtp_layers, out);
     else if (schedule->chunks > 1)
         megatron_push(out, "--num-layers-per-virtual-pipeline-stage", "%u",
                       express_find_layers(plan, 0));

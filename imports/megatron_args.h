@@ -19,6 +19,14 @@ bool megatron_args_read_pattern(const char *text, uint32_t layers, uint8_t *out,
 bool megatron_args_read_layout(struct configuration *configuration, const char *layout,
                                uint32_t *layers, uint32_t *chunks);
 
+/* Letters of --hybrid-layer-pattern, one per layer; NULL: it is not given, or reported. */
+const char *megatron_args_find_hybrid(struct configuration *configuration);
+/* Keys "mixers", "mlps", "scan" of a native description. */
+void megatron_args_push_hybrid(struct configuration *configuration, const char *letters,
+                               uint64_t hidden, struct json_writer *out);
+/* Layers of its chunks, room for MEGATRON_ARGS_CHUNKS; their number, 0: reported. */
+uint32_t megatron_args_split_hybrid(struct configuration *configuration, uint32_t *layers);
+
 /* Degrees, batch, schedule, states. */
 void megatron_args_read_plan(struct configuration *configuration);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "imports/megatron_args.h"
+#include "models/transformer.h"
 
 #define LAYOUT_BYTES_MAX 65536u
 
@@ -56,6 +57,31 @@ static bool refuse(struct configuration *configuration, const char *layout, cons
                                 "layout '%s' %s", layout, what);
 }
 
+/* Layers that predict further tokens sit beside the loss here. */
+static bool check_further(struct configuration *configuration, const char *layout,
+                          const char *unfolded)
+{
+    const struct transformer *shape = configuration->model.transformer;
+    const char *first = strchr(unfolded, 'm');
+    const size_t count = first == NULL ? 0 : strspn(first, "m");
+    const uint32_t wanted = shape == NULL ? 0 : shape->mtp_layers;
+    if (first != NULL && first[count] != 'L') {
+        return configuration_refuse(configuration, DIAG_X664, "pipeline-model-parallel-layout",
+                                    "m right before L",
+                                    "layout '%s' has layers that predict further tokens (m) apart "
+                                    "from the loss: that is not planned",
+                                    layout);
+    }
+    if (count != wanted) {
+        return configuration_refuse(configuration, DIAG_X663, "pipeline-model-parallel-layout",
+                                    "as many m before L as --mtp-num-layers",
+                                    "layout '%s' places %u layers that predict further tokens, the "
+                                    "model has %u",
+                                    layout, (uint32_t)count, wanted);
+    }
+    return true;
+}
+
 bool megatron_args_read_layout(struct configuration *configuration, const char *layout,
                                uint32_t *layers, uint32_t *chunks)
 {
@@ -70,9 +96,8 @@ bool megatron_args_read_layout(struct configuration *configuration, const char *
         strchr(text.bytes, 'L') != text.bytes + text.length - 1) {
         return refuse(configuration, layout, "must begin with its one E and end with its one L");
     }
-    if (strchr(text.bytes, 'm') != NULL) {
-        return configuration_refuse(configuration, DIAG_X664, "pipeline-model-parallel-layout",
-                                    NULL, "layers that predict further tokens (m) are not read");
+    if (!check_further(configuration, layout, text.bytes)) {
+        return false;
     }
     memset(layers, 0, MEGATRON_ARGS_CHUNKS * sizeof *layers);
     for (const char *at = text.bytes; *at != '\0'; at++) {

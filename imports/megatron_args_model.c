@@ -121,8 +121,9 @@ static bool find_period(const uint8_t *layers, uint32_t count, uint32_t *first_d
     return false;
 }
 
-static void push_experts(struct configuration *configuration, uint64_t layers, uint64_t ffn,
-                         struct json_writer *out)
+/* letters: of a pattern that says which layers have experts, NULL: --moe-layer-freq does. */
+static void push_experts(struct configuration *configuration, uint64_t layers, const char *letters,
+                         uint64_t ffn, struct json_writer *out)
 {
     const uint64_t experts = configuration_take_count(configuration, "num-experts", 0);
     const uint64_t top_k = configuration_take_count(configuration, "moe-router-topk", 2);
@@ -134,19 +135,22 @@ static void push_experts(struct configuration *configuration, uint64_t layers, u
         configuration_take_switch(configuration, "moe-router-enable-expert-bias", false);
     const bool gate = configuration_take_switch(configuration, "moe-shared-expert-gate", false);
     uint32_t first_dense = 0, every = 1, count = 0;
-    if (experts == 0) {
+    if (experts == 0 || (letters != NULL && strchr(letters, 'E') == NULL)) {
         return;
     }
     uint8_t *pattern = ARENA_PUSH(configuration->arena, uint8_t, PATTERN_MAX);
-    if (layers > PATTERN_MAX ||
-        !megatron_args_read_pattern(freq, (uint32_t)layers, pattern, &count) || count != layers) {
+    if (letters != NULL) {
+        count = 0;
+    } else if (layers > PATTERN_MAX ||
+               !megatron_args_read_pattern(freq, (uint32_t)layers, pattern, &count) ||
+               count != layers) {
         configuration_refuse(configuration, DIAG_X663, "moe-layer-freq",
                              "a number, or a list such as ([0]*3+[1]*58) of as many as layers",
                              "--moe-layer-freq is '%s', which says nothing for %llu layers", freq,
                              (unsigned long long)layers);
         return;
     }
-    if (!find_period(pattern, count, &first_dense, &every)) {
+    if (letters == NULL && !find_period(pattern, count, &first_dense, &every)) {
         configuration_refuse(configuration, DIAG_X664, "moe-layer-freq",
                              "dense layers first, then the last of every so many",
                              "layers with experts at such places ('%s') are not read", freq);
@@ -303,7 +307,9 @@ static uint64_t take_vocab(struct configuration *configuration)
 
 static void push_transformer(struct configuration *configuration, struct json_writer *out)
 {
-    const uint64_t layers = configuration_take_count(configuration, "num-layers", 0);
+    const char *letters = megatron_args_find_hybrid(configuration);
+    const uint64_t stated = configuration_take_count(configuration, "num-layers", 0);
+    const uint64_t layers = letters == NULL ? stated : strlen(letters);
     const uint64_t hidden = configuration_take_count(configuration, "hidden-size", 0);
     const bool rms = strcmp(configuration_take_word(configuration, "normalization", "LayerNorm"),
                             "RMSNorm") == 0;
@@ -321,15 +327,16 @@ static void push_transformer(struct configuration *configuration, struct json_wr
     const double attention = configuration_take_number(configuration, "attention-dropout", 0.1);
     const double other = configuration_take_number(configuration, "hidden-dropout", 0.1);
     json_push_key_double(out, "dropout", attention > other ? attention : other);
-    push_experts(configuration, layers, ffn, out);
+    push_experts(configuration, layers, letters, ffn, out);
+    if (letters != NULL) {
+        megatron_args_push_hybrid(configuration, letters, hidden, out);
+    }
+    json_push_key_u64(out, "mtp_layers",
+                      configuration_take_count(configuration, "mtp-num-layers", 0));
 }
 
 static bool read_described(struct configuration *configuration)
 {
-    static const struct configuration_limit limits[] = {
-        {"mtp-num-layers", NULL, "layers that predict further tokens are not read from flags"},
-    };
-    configuration_refuse_limits(configuration, limits, sizeof limits / sizeof limits[0]);
     struct text text;
     struct json_writer out;
     struct json *document = NULL;

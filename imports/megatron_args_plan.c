@@ -211,6 +211,20 @@ static void read_layout(struct configuration *configuration, const char *layout,
     }
 }
 
+/* Chunks that | of a pattern of layers sets apart. */
+static void set_segments(struct configuration *configuration, uint32_t stages, uint32_t *layers,
+                         uint32_t segments)
+{
+    if (segments % stages != 0) {
+        configuration_refuse(configuration, DIAG_X663, "hybrid-layer-pattern",
+                             text_build(configuration->arena, "a multiple of %u", stages),
+                             "the pattern has %u chunks, which %u stages cannot share evenly",
+                             segments, stages);
+        return;
+    }
+    configuration_set_layers(configuration, layers, stages, segments / stages);
+}
+
 static void take_layers(struct configuration *configuration, uint32_t stages)
 {
     const char *layout =
@@ -218,6 +232,11 @@ static void take_layers(struct configuration *configuration, uint32_t stages)
     uint32_t *layers = ARENA_PUSH(configuration->arena, uint32_t, MEGATRON_ARGS_CHUNKS);
     if (layout != NULL) {
         read_layout(configuration, layout, stages, layers);
+        return;
+    }
+    const uint32_t segments = megatron_args_split_hybrid(configuration, layers);
+    if (segments > 1) {
+        set_segments(configuration, stages, layers, segments);
         return;
     }
     const uint32_t chunks = take_chunks(configuration, stages);

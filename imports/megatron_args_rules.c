@@ -110,7 +110,8 @@ static void check_required(struct configuration *configuration)
                                            "max-position-embeddings", "micro-batch-size"};
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
         if (!has(configuration, required[i])) {
-            configuration_refuse(configuration, DIAG_X663, NULL, NULL,
+            configuration_refuse(configuration, DIAG_X663, NULL,
+                                 "write it into the file, or name the model with --model",
                                  "--%s is missing: Megatron asks for it", required[i]);
         }
     }
@@ -133,9 +134,6 @@ void megatron_args_refuse_limits(struct configuration *configuration)
     static const struct configuration_limit limits[] = {
         {"use-megatron-fsdp", NULL, "Megatron's own FSDP is not planned"},
         {"use-torch-fsdp2", NULL, "PyTorch's FSDP within Megatron is not planned"},
-        {"hybrid-layer-pattern", NULL, "a pattern of state-space and attention layers is not read"},
-        {"hybrid-override-pattern", NULL,
-         "a pattern of state-space and attention layers is not read"},
         {"fp4-format", NULL, "4-bit matrix multiplies are not planned"},
         {"cpu-offloading-num-layers", NULL, "activations in host memory are not planned"},
         {"cpu-offloading", NULL, "activations in host memory are not planned"},

@@ -450,8 +450,7 @@ static bool refuse_wrapper(const struct hf_config *config, const struct hf_famil
     return diag_push(config->diag, DIAG_M202, json_place(config->file),
                      "the configuration of the text model as text_config, with its model_type",
                      "a %s model wraps a text model, which the file does not describe: %s is %s",
-                     type, text_keys[0],
-                     json_is_absent(inner) ? "absent" : "no object");
+                     type, text_keys[0], json_is_absent(inner) ? "absent" : "no object");
 }
 
 bool hf_config_read(struct json_value object, struct arena *arena, struct transformer *out,

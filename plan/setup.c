@@ -19,7 +19,6 @@ static const char *const keys[] = {
     "spare_devices", "lengths",     "phases", NULL,
 };
 
-
 const char *const *setup_mode_names(void)
 {
     return modes;
@@ -95,7 +94,8 @@ static bool read_lengths(struct json_value object, struct arena *arena, struct s
     for (uint32_t i = 0; i < count; i++) {
         struct json_value element = json_find_index(list, i);
         good = json_check_keys(element, length_keys, diag) && good;
-        good = json_read_u64(element, "length", 1, SETUP_LENGTH_MAX, &lengths[i].length, diag) && good;
+        good =
+            json_read_u64(element, "length", 1, SETUP_LENGTH_MAX, &lengths[i].length, diag) && good;
         good = json_read_double(element, "frac", 0, 1, &lengths[i].frac, diag) && good;
     }
     out->lengths = lengths;
@@ -119,8 +119,8 @@ static bool read_phases(struct json_value object, struct arena *arena, struct se
         good = json_read_string(element, "name", arena, &phases[i].name, diag) && good;
         good = json_read_u64(element, "steps", 1, UINT64_MAX >> 1, &phases[i].steps, diag) && good;
         if (!json_is_null(json_find(element, "global_batch")))
-            good = json_read_u64(element, "global_batch", 1, SETUP_BATCH_MAX, &phases[i].global_batch,
-                                 diag) &&
+            good = json_read_u64(element, "global_batch", 1, SETUP_BATCH_MAX,
+                                 &phases[i].global_batch, diag) &&
                    good;
     }
     out->phases = phases;
@@ -154,7 +154,8 @@ static bool read_setup(struct json_value object, struct arena *arena, struct set
     if (!json_is_object(object))
         return diag_push(diag, DIAG_B107, json_place(object), NULL, "a setup must be an object");
     bool good = json_check_keys(object, keys, diag);
-    good = json_read_u64(object, "global_batch", 1, SETUP_BATCH_MAX, &out->global_batch, diag) && good;
+    good =
+        json_read_u64(object, "global_batch", 1, SETUP_BATCH_MAX, &out->global_batch, diag) && good;
     good = json_read_u64(object, "seq_length", 1, SETUP_LENGTH_MAX, &out->seq_length, diag) && good;
     good = read_words(object, out, diag) && good;
     good = read_runtime(object, arena, out, diag) && good;

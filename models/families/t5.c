@@ -12,8 +12,7 @@ static bool is_multilingual(const struct hf_config *config)
     const struct json_value classes = json_find(config->file, "architectures");
     return hf_key_equals(config->object, "model_type", "mt5") ||
            (json_is_array(classes) && json_count(classes) > 0 &&
-            json_value_string(json_find_index(classes, 0), &name) &&
-            strncmp(name, "MT5", 3) == 0);
+            json_value_string(json_find_index(classes, 0), &name) && strncmp(name, "MT5", 3) == 0);
 }
 
 /* "num_layers" are those of the encoder, and of the decoder where it has no number of its own.

@@ -1,1 +1,1 @@
---hidden-size 512 --num-attention-heads 8 --num-layers 8 --max-position-embeddings 2048 --seq-length 2048 --micro-batch-size 1 --vocab-size 32000 --bf16 --hybrid-layer-pattern M-M-M*M-
+--hidden-size 512 --num-attention-heads 8 --num-layers 8 --max-position-embeddings 2048 --seq-length 2048 --micro-batch-size 1 --vocab-size 32000 --bf16 --hybrid-layer-pattern M-M-G*M-
