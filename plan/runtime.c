@@ -195,9 +195,14 @@ static bool read_object(struct json_value object, struct arena *arena, struct ru
     return read_amounts(object, out, diag) && good;
 }
 
+bool runtime_lists_schedule(const struct runtime *runtime, const char *schedule)
+{
+    return is_among(schedule, runtime->schedules);
+}
+
 bool runtime_accepts_schedule(const struct runtime *runtime, const char *schedule)
 {
-    return runtime->schedules[0] == NULL || is_among(schedule, runtime->schedules);
+    return runtime->schedules[0] == NULL || runtime_lists_schedule(runtime, schedule);
 }
 
 bool runtime_accepts_dim(const struct runtime *runtime, const char *dim)

@@ -106,6 +106,8 @@ bool runtime_read(const char *name, struct diag_place place, struct arena *arena
 unsigned long long runtime_digest(const struct runtime *runtime);
 /* Is that schedule, dim, variant accepted? A NULL variant name is. */
 bool runtime_accepts_schedule(const struct runtime *runtime, const char *schedule);
+/* By name: a runtime without a list accepts all and lists none. */
+bool runtime_lists_schedule(const struct runtime *runtime, const char *schedule);
 bool runtime_accepts_dim(const struct runtime *runtime, const char *dim);
 /* Where a dim stands in the rank order when nobody says: place in the runtime's first order;
  * without orders, or not in it, `otherwise`. Small is innermost. */

@@ -43,9 +43,18 @@ static void add_form(const struct search *search, struct plan *plan, const struc
     forms->splits = forms->splits || form->schedule->splits;
 }
 
+/* Rare schedules are searched where the runtime names them; what it does not run is not legal. */
+static bool is_searched(const struct search *search, const struct schedule *schedule)
+{
+    const struct schedule *pinned = search->options->pins.schedule;
+    return pinned != NULL
+               ? schedule == pinned
+               : !schedule->on_demand ||
+                     runtime_lists_schedule(search->problem->setup->runtime, schedule->name);
+}
+
 static void fill_forms(struct search *search, const struct mesh_node *node, struct forms *forms)
 {
-    const struct planner_pins *pins = &search->options->pins;
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct plan *plan = space_plan(node, node->first_order, &search->scratch);
     forms->items = ARENA_PUSH(search->arena, struct form,
@@ -53,8 +62,7 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
     for (uint32_t i = 0; i < schedule_table_count; i++) {
         const struct schedule *schedule = schedule_table[i];
         const uint32_t most = most_chunks(search, schedule, forms->stages);
-        const bool listed = search->problem->setup->runtime->schedules[0] != NULL;
-        if (pins->schedule != NULL ? pins->schedule != schedule : schedule->on_demand && !listed) {
+        if (!is_searched(search, schedule)) {
             continue;
         }
         for (uint32_t chunks = schedule->chunked ? 2 : 1; chunks <= most; chunks++) {

@@ -28,7 +28,7 @@ void residual_close(struct residual_table *table, struct arena *arena)
         values[i] = table->points[i].residual;
     }
     sample_sort(values, table->count);
-    table->median = values[table->count / 2];
+    table->median = sample_quantile(values, table->count, 0.5);
 }
 
 /* Normal equations of a weighted plane around the place asked for. */

@@ -16,13 +16,13 @@ static struct profile_residual summarise(double *errors, uint32_t count)
         return out;
     }
     sample_sort(errors, count);
-    out.bias_frac = errors[count / 2];
+    out.bias_frac = sample_quantile(errors, count, 0.5);
     for (uint32_t i = 0; i < count; i++) {
         errors[i] = errors[i] < 0.0 ? -errors[i] : errors[i];
     }
     sample_sort(errors, count);
-    out.median_abs_frac = errors[count / 2];
-    out.p90_abs_frac = errors[(uint32_t)(0.9 * (count - 1) + 0.5)];
+    out.median_abs_frac = sample_quantile(errors, count, 0.5);
+    out.p90_abs_frac = sample_quantile(errors, count, 0.9);
     return out;
 }
 

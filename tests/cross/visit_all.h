@@ -113,8 +113,7 @@ static inline void each_use(struct visit *visit, uint32_t policy)
 static inline bool is_searched(const struct schedule *schedule)
 {
     const struct planner_pins *pins = &question.options.pins;
-    const bool listed = question.runtime.schedules[0] != NULL &&
-                        runtime_accepts_schedule(&question.runtime, schedule->name);
+    const bool listed = runtime_lists_schedule(&question.runtime, schedule->name);
     return pins->schedule == NULL ? listed || !schedule->on_demand : pins->schedule == schedule;
 }
 
