@@ -3,6 +3,7 @@
 #include "tools/decompose.h"
 #include "tools/explain.h"
 #include "tools/objective.h"
+#include "tools/pareto.h"
 #include "tools/plan_flags.h"
 #include "tools/progress.h"
 #include "tools/report.h"
@@ -21,6 +22,7 @@ struct answer {
     struct decomposition *parts; /* per plan of the result; keys[0] NULL: the judges agree */
     double search_s;
     struct objective_choice choice;
+    struct pareto *pareto; /* NULL: not asked for */
     bool advised; /* --from was given */
     struct advice advice;
 };
@@ -120,6 +122,9 @@ static void push_answer(struct command *command, const struct question *question
     if (answer->advised) {
         advise_push(command, question, &answer->advice, out);
     }
+    if (answer->pareto != NULL) {
+        pareto_push(answer->pareto, out);
+    }
     if (answer->result.count > 0 && command_has(command, "--explain")) {
         explain_push(command, question, &answer->options, &answer->result.plans[0], out);
     }
@@ -196,6 +201,9 @@ static void dump_people(struct command *command, const struct question *question
         }
     }
     objective_dump(command, &answer->choice);
+    if (answer->pareto != NULL) {
+        pareto_dump(command, answer->pareto);
+    }
     dump_alternatives(command, question, answer);
     if (answer->advised) {
         advise_dump(command, question, &answer->advice, result->plans[0].estimate.step_s);
@@ -245,7 +253,12 @@ static int run(struct command *command)
         !report_check_run(command)) {
         return command_fail(command);
     }
-    if (!objective_choose(command, &question, &answer.options, &answer.choice) ||
+    if (command_has(command, "--pareto")) {
+        answer.pareto = ARENA_PUSH(command->arena, struct pareto, 1);
+    }
+    if ((answer.pareto != NULL &&
+         !pareto_find(command, &question, &answer.options, answer.pareto)) ||
+        !objective_choose(command, &question, &answer.options, &answer.choice) ||
         !search(command, &question, &answer)) {
         return command_fail(command);
     }
@@ -302,6 +315,7 @@ static const struct flag_group groups[] = {
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "What is fixed; the rest is searched", .build = plan_flags_build_searched},
     {.title = "What is best", .flags = objective_flags},
+    {.title = "What is best for what it costs", .flags = pareto_flags},
     {.title = "The answer", .flags = answer_flags},
     {.title = "A whole run", .flags = report_run_flags},
     {.title = NULL},

@@ -18,71 +18,17 @@ const struct flag objective_flags[] = {
     {.name = NULL},
 };
 
-static double energy_j(const struct question *question, double step_s)
-{
-    double power_w = 0.0;
-    for (uint32_t device = 0; device < question->cluster.device_count; device++) {
-        power_w += cluster_find_accelerator(&question->cluster, device)->tdp_w;
-    }
-    return power_w * step_s;
-}
-
-/* Searches one size; a size on which no plan is legal is as one on which none fits. */
-static void judge_size(struct command *command, const struct question *question,
-                       const struct planner_options *options, struct objective_size *out)
-{
-    struct question *moved = ARENA_PUSH(command->arena, struct question, 1);
-    struct planner_options first = *options;
-    struct planner_result result;
-    struct diag diag;
-    diag_init(&diag, command->arena);
-    first.top = 1;
-    if (!problem_flags_scale(command, question, out->domains, moved)) {
-        return;
-    }
-    moved->setup.spare_devices = 0;
-    if (!planner_search(&moved->problem, &moved->estimator, &first, command->arena, &result,
-                        &diag) ||
-        result.count == 0) {
-        return;
-    }
-    out->fits = true;
-    out->step_s = result.plans[0].estimate.step_s;
-    out->device_s = out->step_s * out->devices;
-    out->energy_j = energy_j(moved, out->step_s);
-}
-
 static double value_of(const struct objective_choice *choice, uint32_t index)
 {
-    const struct objective_size *size = &choice->sizes[index];
+    const struct sized_plan *size = &choice->sizes[index];
     return choice->objective == OBJECTIVE_ENERGY ? size->energy_j : size->device_s;
-}
-
-/* Divisors of the outermost domains, as many as the spares leave room for. */
-static void list_sizes(const struct cluster *cluster, uint32_t spares, struct objective_choice *out)
-{
-    const uint32_t last = cluster->levels[cluster->level_count - 1].degree;
-    const uint32_t inner = cluster->device_count / last;
-    for (uint32_t divisor = 1; divisor <= last && out->count < OBJECTIVE_SIZE_MAX; divisor++) {
-        const uint32_t devices = inner * (last / divisor);
-        if (last % divisor == 0 && cluster->device_count - devices <= spares) {
-            out->sizes[out->count++] =
-                (struct objective_size){.domains = last / divisor, .devices = devices};
-        }
-    }
-}
-
-/* Devices of several kinds, or links of a graph: no part of it is like the whole. */
-static bool has_parts(const struct cluster *cluster)
-{
-    return cluster->level_count > 0 && cluster->device_kind == NULL;
 }
 
 static bool move(struct command *command, struct question *question,
                  const struct objective_choice *choice)
 {
     struct question *moved = ARENA_PUSH(command->arena, struct question, 1);
-    const struct objective_size *best = &choice->sizes[choice->best];
+    const struct sized_plan *best = &choice->sizes[choice->best];
     if (best->devices == question->cluster.device_count) {
         return true;
     }
@@ -105,7 +51,7 @@ bool objective_choose(struct command *command, struct question *question,
     if (out->objective == OBJECTIVE_TIME) {
         return true;
     }
-    if (!has_parts(&question->cluster)) {
+    if (!sized_plan_has_parts(&question->cluster)) {
         return diag_push(
             command->diag, DIAG_C709, (struct diag_place){0},
             "leave the objective out: what is fastest on all devices is cheapest there",
@@ -113,9 +59,10 @@ bool objective_choose(struct command *command, struct question *question,
             "tried for --objective %s",
             question->cluster.name, names[out->objective]);
     }
-    list_sizes(&question->cluster, question->setup.spare_devices, out);
+    out->count =
+        sized_plan_list(&question->cluster, question->setup.spare_devices, out->sizes);
     for (uint32_t i = 0; i < out->count; i++) {
-        judge_size(command, question, options, &out->sizes[i]);
+        sized_plan_find(command, question, options, 0.0, &out->sizes[i]);
         if (out->sizes[i].fits &&
             (!out->sizes[out->best].fits || value_of(out, i) < value_of(out, out->best))) {
             out->best = i;
@@ -138,7 +85,7 @@ void objective_push(const struct objective_choice *choice, struct json_writer *o
     json_push_key(out, "sizes");
     json_push_array(out);
     for (uint32_t i = 0; i < choice->count; i++) {
-        const struct objective_size *size = &choice->sizes[i];
+        const struct sized_plan *size = &choice->sizes[i];
         json_push_object(out);
         json_push_key_u64(out, "devices", size->devices);
         json_push_key_bool(out, "fits", size->fits);
@@ -156,7 +103,7 @@ void objective_push(const struct objective_choice *choice, struct json_writer *o
 static void push_size(struct command *command, const struct objective_choice *choice,
                       uint32_t index, struct table *table)
 {
-    const struct objective_size *size = &choice->sizes[index];
+    const struct sized_plan *size = &choice->sizes[index];
     table_push(table, "%s%s", report_count(command->arena, size->devices),
                index == choice->best && size->fits ? " *" : "");
     if (!size->fits) {

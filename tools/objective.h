@@ -2,22 +2,13 @@
 #ifndef SHARDPLAN_TOOLS_OBJECTIVE_H
 #define SHARDPLAN_TOOLS_OBJECTIVE_H
 
-#include "tools/report.h"
-
-#define OBJECTIVE_SIZE_MAX 64
+#include "tools/sized_plan.h"
 
 enum objective { OBJECTIVE_TIME, OBJECTIVE_COST, OBJECTIVE_ENERGY, OBJECTIVE_COUNT };
 
-/* The best plan of one size of the cluster. */
-struct objective_size {
-    uint32_t domains, devices; /* outermost domains of the cluster, and their devices */
-    bool fits;
-    double step_s, device_s, energy_j; /* of one step; energy at rated power */
-};
-
 struct objective_choice {
     enum objective objective;
-    struct objective_size sizes[OBJECTIVE_SIZE_MAX]; /* largest first */
+    struct sized_plan sizes[SIZED_PLAN_MAX]; /* largest first */
     uint32_t count, best;
 };
 
