@@ -146,32 +146,39 @@ static bool is_about_itself(int argc, char **argv, struct text *out)
     return false;
 }
 
+int command_call(const char *name, int argc, char **argv, struct arena *arena, struct diag *diag,
+                 struct text *out)
+{
+    struct command command = {.kind = find_kind(name), .arena = arena, .diag = diag, .out = *out};
+    if (command.kind == NULL) {
+        refuse_command(name, arena, diag);
+        return 2;
+    }
+    const int status = run_command(&command, argc, argv);
+    *out = command.out;
+    return status;
+}
+
 static int answer(int argc, char **argv, struct arena *arena)
 {
     static char help[] = "--help";
     static char *help_words[] = {help};
     struct diag diag;
-    struct command command = {.arena = arena, .diag = &diag};
+    struct text out;
     diag_init(&diag, arena);
-    text_init(&command.out, arena);
-    if (is_about_itself(argc, argv, &command.out)) {
+    text_init(&out, arena);
+    if (is_about_itself(argc, argv, &out)) {
         if (argc < 2) {
-            fwrite(command.out.bytes, 1, command.out.length, stderr);
+            fwrite(out.bytes, 1, out.length, stderr);
             return 2;
         }
-        return print_out(&command.out) ? 0 : 2;
+        return print_out(&out) ? 0 : 2;
     }
     const bool wants_help = strcmp(argv[1], "help") == 0;
-    command.kind = find_kind(argv[wants_help ? 2 : 1]);
-    if (command.kind == NULL) {
-        refuse_command(argv[wants_help ? 2 : 1], arena, &diag);
-        print_diag(&diag, arena);
-        return 2;
-    }
-    const int status = wants_help ? run_command(&command, 1, help_words)
-                                  : run_command(&command, argc - 2, argv + 2);
+    const int status = wants_help ? command_call(argv[2], 1, help_words, arena, &diag, &out)
+                                  : command_call(argv[1], argc - 2, argv + 2, arena, &diag, &out);
     print_diag(&diag, arena);
-    if (status < 2 && !print_out(&command.out)) {
+    if (status < 2 && !print_out(&out)) {
         fprintf(stderr, "error: standard output takes no more\n");
         return 2;
     }

@@ -53,7 +53,7 @@ struct command_kind {
     const struct flag_group *groups;
     /* words that are no flags; max UINT32_MAX: any number */
     uint32_t positional_min, positional_max;
-    int (*run)(struct command *command);     /* exit status 0, 1; or that of command_fail */
+    int (*run)(struct command *command); /* exit status 0, 1; or that of command_fail */
 };
 
 struct command {
@@ -86,13 +86,17 @@ bool command_choice(struct command *command, const char *flag, uint32_t *out);
 bool command_toggle(struct command *command, const char *flag, bool *out);
 
 /* Hint for a word that is none of the names: the nearest of them, else `otherwise` (NULL: none). */
-const char *command_hint(const struct command *command, const char *word,
-                         const char *const *names, uint32_t count, const char *otherwise);
+const char *command_hint(const struct command *command, const char *word, const char *const *names,
+                         uint32_t count, const char *otherwise);
 /* A finite number at *cursor, which moves behind it. */
 bool command_parse_number(const char **cursor, double *out);
 /* A whole file within --max-input as text, B101 or B102. */
 bool command_read_file(struct command *command, const char *path, struct text *out);
 
+/* Runs the subcommand of that name with these words; `out` takes what it would print. Its exit
+ * status; that of a name that is no command is 2 too. */
+int command_call(const char *name, int argc, char **argv, struct arena *arena, struct diag *diag,
+                 struct text *out);
 /* Exit status 2; the faults are in command->diag. */
 int command_fail(struct command *command);
 /* Writes text to a file that must not be left half written; reports C708. */

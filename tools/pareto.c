@@ -109,8 +109,8 @@ static void add(struct pareto *pareto, const struct sized_plan *point)
         return;
     }
     uint32_t place = kept;
-    for (; place > 0 && value_of(&pareto->points[place - 1], pareto->axes[0]) >
-                            value_of(point, pareto->axes[0]);
+    for (; place > 0 &&
+           value_of(&pareto->points[place - 1], pareto->axes[0]) > value_of(point, pareto->axes[0]);
          place--) {
         pareto->points[place] = pareto->points[place - 1];
     }
@@ -187,9 +187,8 @@ void pareto_push(const struct pareto *pareto, struct json_writer *out)
 
 void pareto_dump(struct command *command, const struct pareto *pareto)
 {
-    static const char *const headings[] = {">devices", ">time per step", ">device seconds",
-                                           ">kWh",     ">memory",        "plan",
-                                           NULL};
+    static const char *const headings[] = {
+        ">devices", ">time per step", ">device seconds", ">kWh", ">memory", "plan", NULL};
     struct table table;
     table_init(&table, command->arena, headings);
     for (uint32_t i = 0; i < pareto->count; i++) {

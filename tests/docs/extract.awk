@@ -1,4 +1,5 @@
-# Writes FOLDER/LINE/command and FOLDER/LINE/expected for each `$ shardplan` of the ```console blocks.
+# Writes FOLDER/LINE/command and FOLDER/LINE/expected for each `$ shardplan` of the ```console blocks,
+# and WORK/NAME for each block that begins with ```json NAME.
 function start(line) {
     place = folder "/" NR
     system("mkdir -p " place)
@@ -8,7 +9,9 @@ function start(line) {
     continued = line ~ /\\$/
 }
 /^```console/ { block = 1; place = ""; next }
-/^```/ { block = 0; place = ""; next }
+/^```json [a-z.-]+$/ { written = work "/" $2; next }
+/^```/ { block = 0; written = ""; place = ""; next }
+written != "" { print > written; next }
 !block { next }
 continued { print > (place "/command"); continued = /\\$/; next }
 /^\$ shardplan / { start($0); next }

@@ -6,7 +6,7 @@
 # In a ```console block, a line `$ shardplan ...` is run (in one scratch folder per file), and the
 # lines up to the next `$` or the end of the block are its output; a line `...` stands for any
 # lines, `...` within a line for any text. Other commands are not run, and their output is not
-# compared. Prints TAP.
+# compared. A block ```json NAME is a file of that name for the examples of its page. Prints TAP.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 shardplan=$(realpath "$1")
@@ -34,7 +34,7 @@ for file in "$root"/README.md "$root"/docs/*.md; do
     [ -e "$file" ] || continue
     rm -rf "$scratch/work" "$scratch/examples"
     mkdir "$scratch/work" "$scratch/examples"
-    awk -v folder="$scratch/examples" -f "$here/extract.awk" "$file"
+    awk -v folder="$scratch/examples" -v work="$scratch/work" -f "$here/extract.awk" "$file"
     for example in $(ls "$scratch/examples" | sort -n); do
         run_example "$(basename "$file"):$example" "$scratch/examples/$example"
     done
