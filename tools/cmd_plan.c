@@ -23,7 +23,7 @@ struct answer {
     double search_s;
     struct objective_choice choice;
     struct pareto *pareto; /* NULL: not asked for */
-    bool advised; /* --from was given */
+    bool advised;          /* --from was given */
     struct advice advice;
 };
 

@@ -59,8 +59,7 @@ bool objective_choose(struct command *command, struct question *question,
             "tried for --objective %s",
             question->cluster.name, names[out->objective]);
     }
-    out->count =
-        sized_plan_list(&question->cluster, question->setup.spare_devices, out->sizes);
+    out->count = sized_plan_list(&question->cluster, question->setup.spare_devices, out->sizes);
     for (uint32_t i = 0; i < out->count; i++) {
         sized_plan_find(command, question, options, 0.0, &out->sizes[i]);
         if (out->sizes[i].fits &&
