@@ -17,33 +17,29 @@
 
 static uint32_t push_query(struct transformer_graph *graph, const char *name, uint32_t input)
 {
-    return transformer_push_linear(graph,
-                                   &(struct transformer_linear){
-                                       .name = name,
-                                       .domain = "batch seq hidden heads head_dim",
-                                       .weight = "hidden heads head_dim",
-                                       .bias = graph->shape->qkv_bias ? "heads head_dim" : NULL,
-                                       .output = "batch seq heads head_dim",
-                                       .input = input,
-                                       .copies = 1,
-                                   });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = name,
+                                              .from = "hidden",
+                                              .to = "heads head_dim",
+                                              .biased = graph->shape->qkv_bias,
+                                              .input = input,
+                                              .copies = 1,
+                                          });
 }
 
 /* joined: one kernel with Q, which reads the same tensor. */
 static uint32_t push_key_value(struct transformer_graph *graph, const char *name, uint32_t input,
                                bool joined)
 {
-    return transformer_push_linear(graph,
-                                   &(struct transformer_linear){
-                                       .name = name,
-                                       .domain = "batch seq hidden kv_heads head_dim",
-                                       .weight = "hidden kv_heads head_dim",
-                                       .bias = graph->shape->qkv_bias ? "kv_heads head_dim" : NULL,
-                                       .output = "batch seq kv_heads head_dim",
-                                       .input = input,
-                                       .copies = 2,
-                                       .joined = joined,
-                                   });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = name,
+                                              .from = "hidden",
+                                              .to = "kv_heads head_dim",
+                                              .biased = graph->shape->qkv_bias,
+                                              .input = input,
+                                              .copies = 2,
+                                              .joined = joined,
+                                          });
 }
 
 /* An elementwise op on the K half of kv, in one kernel with its twin on q. */
@@ -159,16 +155,14 @@ uint32_t transformer_push_core(struct transformer_graph *graph, const struct tra
 
 static uint32_t push_output(struct transformer_graph *graph, const char *name, uint32_t input)
 {
-    return transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = name,
-                   .domain = "batch seq heads head_dim hidden",
-                   .weight = "heads head_dim hidden",
-                   .bias = graph->shape->attention_output_bias ? "hidden" : NULL,
-                   .output = "batch seq hidden",
-                   .input = input,
-                   .copies = 1,
-               });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = name,
+                                              .from = "heads head_dim",
+                                              .to = "hidden",
+                                              .biased = graph->shape->attention_output_bias,
+                                              .input = input,
+                                              .copies = 1,
+                                          });
 }
 
 /* What comes out of attention times the sigmoid of a projection of what went in. */
@@ -195,9 +189,8 @@ static uint32_t push_gate_projection(struct transformer_graph *graph, uint32_t i
 {
     return transformer_push_linear(graph, &(struct transformer_linear){
                                               .name = "gate",
-                                              .domain = "batch seq hidden heads head_dim",
-                                              .weight = "hidden heads head_dim",
-                                              .output = QUERY_AXES,
+                                              .from = "hidden",
+                                              .to = "heads head_dim",
                                               .input = input,
                                               .copies = 1,
                                               .joined = true,

@@ -116,10 +116,9 @@ static uint32_t push_logits(struct transformer_graph *graph, const char *name, u
 {
     return transformer_push_linear(graph, &(struct transformer_linear){
                                               .name = name,
-                                              .domain = "batch seq hidden vocab",
-                                              .weight = "hidden vocab",
-                                              .bias = graph->shape->head_bias ? "vocab" : NULL,
-                                              .output = "batch seq vocab",
+                                              .from = "hidden",
+                                              .to = "vocab",
+                                              .biased = graph->shape->head_bias,
                                               .input = input,
                                               .copies = 1,
                                           });
@@ -136,10 +135,9 @@ static uint32_t push_square(struct transformer_graph *graph, const char *name, u
 {
     uint32_t output = transformer_push_linear(graph, &(struct transformer_linear){
                                                          .name = name,
-                                                         .domain = "batch seq hidden transform",
-                                                         .weight = "hidden transform",
-                                                         .bias = "transform",
-                                                         .output = "batch seq transform",
+                                                         .from = "hidden",
+                                                         .to = "transform",
+                                                         .biased = true,
                                                          .input = input,
                                                          .copies = 1,
                                                      });
@@ -230,9 +228,8 @@ static uint32_t push_pair(struct transformer_graph *graph, uint32_t stream)
                                                          });
     return transformer_push_linear(graph, &(struct transformer_linear){
                                               .name = "mtp_projection",
-                                              .domain = "batch seq mtp_pair hidden",
-                                              .weight = "mtp_pair hidden",
-                                              .output = "batch seq hidden",
+                                              .from = "mtp_pair",
+                                              .to = "hidden",
                                               .input = pair,
                                               .copies = 1,
                                           });

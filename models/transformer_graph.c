@@ -113,17 +113,29 @@ static void route(struct transformer_graph *graph, struct op *op, double routed_
     }
 }
 
+static const char *join(const struct transformer_graph *graph, const char *a, const char *b,
+                        const char *c)
+{
+    return text_build(graph->arena, "%s %s %s", a, b, c);
+}
+
 uint32_t transformer_push_linear(struct transformer_graph *graph,
                                  const struct transformer_linear *linear)
 {
-    struct op *op = transformer_push_op(graph, linear->name, OP_CONTRACT, linear->domain);
+    const char *rows = linear->rows != NULL ? linear->rows : "batch seq";
+    const char *group = linear->group != NULL ? linear->group : "";
+    struct op *op = transformer_push_op(graph, linear->name, OP_CONTRACT,
+                                        join(graph, rows, linear->from, linear->to));
     op->inputs[op->input_count++] = linear->input;
     transformer_push_keep(op, linear->input);
-    transformer_push_weight(graph, op, "weight", linear->weight, linear->copies);
-    if (linear->bias != NULL) {
-        transformer_push_weight(graph, op, "bias", linear->bias, linear->copies);
+    transformer_push_weight(graph, op, "weight", join(graph, group, linear->from, linear->to),
+                            linear->copies);
+    if (linear->biased) {
+        transformer_push_weight(graph, op, "bias", join(graph, group, linear->to, ""),
+                                linear->copies);
     }
-    op->output = transformer_push_tensor(graph, linear->name, linear->output, linear->class);
+    op->output = transformer_push_tensor(graph, linear->name, join(graph, rows, linear->to, ""),
+                                         linear->class);
     graph->model->tensors[op->output].copies = linear->copies;
     op->joined = linear->joined;
     route(graph, op, linear->routed_frac);

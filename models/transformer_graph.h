@@ -25,10 +25,14 @@ struct transformer_graph {
     uint32_t memory;    /* output of the encoder that the layer attends to, NO_INDEX: none */
 };
 
-/* A matrix multiply; its weight, bias and output get names made of its own. */
+/* A matrix multiply; its weight, bias and output get names made of its own. From the axes `from`
+ * of each row to the axes `to` ("": a number per row). */
 struct transformer_linear {
     const char *name;
-    const char *domain, *weight, *bias, *output; /* axes; bias NULL: none */
+    const char *from, *to;
+    const char *rows;   /* axes of the rows; NULL: "batch seq" */
+    const char *group;  /* those of them that have weights of their own ("experts"); NULL: none */
+    bool biased;
     uint32_t input;
     uint32_t copies;         /* equal matrices side by side: 2 for K and V, gate and up */
     enum tensor_class class; /* of the output */

@@ -15,32 +15,28 @@
 static uint32_t push_down(struct transformer_graph *graph, const char *name, const char *rank,
                           uint32_t input, bool joined)
 {
-    return transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = name,
-                   .domain = text_build(graph->arena, "batch seq hidden %s", rank),
-                   .weight = text_build(graph->arena, "hidden %s", rank),
-                   .bias = graph->shape->qkv_bias ? rank : NULL,
-                   .output = text_build(graph->arena, "batch seq %s", rank),
-                   .input = input,
-                   .copies = 1,
-                   .joined = joined,
-               });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = name,
+                                              .from = "hidden",
+                                              .to = rank,
+                                              .biased = graph->shape->qkv_bias,
+                                              .input = input,
+                                              .copies = 1,
+                                              .joined = joined,
+                                          });
 }
 
 /* From a latent, or the stream, to heads. */
 static uint32_t push_up(struct transformer_graph *graph, const char *name, const char *from,
                         const char *width, uint32_t input)
 {
-    return transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = name,
-                   .domain = text_build(graph->arena, "batch seq %s heads %s", from, width),
-                   .weight = text_build(graph->arena, "%s heads %s", from, width),
-                   .output = text_build(graph->arena, "batch seq heads %s", width),
-                   .input = input,
-                   .copies = 1,
-               });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = name,
+                                              .from = from,
+                                              .to = text_build(graph->arena, "heads %s", width),
+                                              .input = input,
+                                              .copies = 1,
+                                          });
 }
 
 static void keep_cached(struct transformer_graph *graph, uint32_t tensor)
@@ -91,15 +87,14 @@ struct transformer_branch transformer_push_latent_attention(struct transformer_g
                                           .q = q,
                                           .k = k,
                                           .v = v});
-    const uint32_t branch = transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = "attention_output",
-                   .domain = "batch seq heads value_dim hidden",
-                   .weight = "heads value_dim hidden",
-                   .bias = graph->shape->attention_output_bias ? "hidden" : NULL,
-                   .output = "batch seq hidden",
-                   .input = output,
-                   .copies = 1,
-               });
+    const uint32_t branch =
+        transformer_push_linear(graph, &(struct transformer_linear){
+                                           .name = "attention_output",
+                                           .from = "heads value_dim",
+                                           .to = "hidden",
+                                           .biased = graph->shape->attention_output_bias,
+                                           .input = output,
+                                           .copies = 1,
+                                       });
     return (struct transformer_branch){branch, NO_INDEX};
 }

@@ -15,37 +15,31 @@ struct block {
     const char *prefix; /* of the ops' names */
     const char *width;  /* the axis between the two matrices */
     const char *rows;   /* axes of one row of the block's input but hidden */
-    const char *group;  /* leading axis of the weights, "" for none */
+    const char *group;  /* leading axis of the weights, NULL for none */
     double routed_frac;
 };
 
-static const char *join(const struct transformer_graph *graph, const char *a, const char *b,
-                        const char *c)
-{
-    return text_build(graph->arena, "%s %s %s", a, b, c);
-}
-
 static uint32_t push_fc1(struct transformer_graph *graph, const struct block *block, uint32_t input)
 {
-    const bool bias = graph->shape->mlp_bias;
-    return transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = text_build(graph->arena, "%sfc1", block->prefix),
-                   .domain = join(graph, block->rows, "hidden", block->width),
-                   .weight = join(graph, block->group, "hidden", block->width),
-                   .bias = bias ? join(graph, block->group, block->width, "") : NULL,
-                   .output = join(graph, block->rows, block->width, ""),
-                   .input = input,
-                   .copies = graph->shape->gated ? 2 : 1,
-                   .routed_frac = block->routed_frac,
-               });
+    return transformer_push_linear(graph,
+                                   &(struct transformer_linear){
+                                       .name = text_build(graph->arena, "%sfc1", block->prefix),
+                                       .from = "hidden",
+                                       .to = block->width,
+                                       .rows = block->rows,
+                                       .group = block->group,
+                                       .biased = graph->shape->mlp_bias,
+                                       .input = input,
+                                       .copies = graph->shape->gated ? 2 : 1,
+                                       .routed_frac = block->routed_frac,
+                                   });
 }
 
 static uint32_t push_activation(struct transformer_graph *graph, const struct block *block,
                                 uint32_t input)
 {
     const bool gated = graph->shape->gated;
-    const char *axes = join(graph, block->rows, block->width, "");
+    const char *axes = text_build(graph->arena, "%s %s", block->rows, block->width);
     const uint32_t output = transformer_push_stream(
         graph, &(struct transformer_stream){
                    .name = text_build(graph->arena, "%sactivation", block->prefix),
@@ -64,18 +58,18 @@ static uint32_t push_activation(struct transformer_graph *graph, const struct bl
 
 static uint32_t push_fc2(struct transformer_graph *graph, const struct block *block, uint32_t input)
 {
-    const bool bias = graph->shape->mlp_bias;
-    return transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = text_build(graph->arena, "%sfc2", block->prefix),
-                   .domain = join(graph, block->rows, block->width, "hidden"),
-                   .weight = join(graph, block->group, block->width, "hidden"),
-                   .bias = bias ? join(graph, block->group, "hidden", "") : NULL,
-                   .output = join(graph, block->rows, "hidden", ""),
-                   .input = input,
-                   .copies = 1,
-                   .routed_frac = block->routed_frac,
-               });
+    return transformer_push_linear(graph,
+                                   &(struct transformer_linear){
+                                       .name = text_build(graph->arena, "%sfc2", block->prefix),
+                                       .from = block->width,
+                                       .to = "hidden",
+                                       .rows = block->rows,
+                                       .group = block->group,
+                                       .biased = graph->shape->mlp_bias,
+                                       .input = input,
+                                       .copies = 1,
+                                       .routed_frac = block->routed_frac,
+                                   });
 }
 
 static uint32_t push_block(struct transformer_graph *graph, const struct block *block,
@@ -87,7 +81,7 @@ static uint32_t push_block(struct transformer_graph *graph, const struct block *
 
 struct transformer_branch transformer_push_mlp(struct transformer_graph *graph, uint32_t input)
 {
-    const struct block block = {.prefix = "", .width = "ffn", .rows = "batch seq", .group = ""};
+    const struct block block = {.prefix = "", .width = "ffn", .rows = "batch seq"};
     return (struct transformer_branch){push_block(graph, &block, input), NO_INDEX};
 }
 
@@ -96,17 +90,15 @@ struct transformer_branch transformer_push_mlp(struct transformer_graph *graph, 
  * live. */
 static uint32_t push_router(struct transformer_graph *graph, uint32_t input)
 {
-    return transformer_push_linear(graph,
-                                   &(struct transformer_linear){
-                                       .name = "router",
-                                       .domain = "batch seq hidden routes",
-                                       .weight = "hidden routes",
-                                       .bias = graph->shape->moe.router_bias ? "routes" : NULL,
-                                       .output = "batch seq routes",
-                                       .input = input,
-                                       .copies = 1,
-                                       .class = TENSOR_STATISTIC,
-                                   });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = "router",
+                                              .from = "hidden",
+                                              .to = "routes",
+                                              .biased = graph->shape->moe.router_bias,
+                                              .input = input,
+                                              .copies = 1,
+                                              .class = TENSOR_STATISTIC,
+                                          });
 }
 
 /* Softmax, choice of the best, and the permutation of tokens by expert. Its domain has no
@@ -157,9 +149,8 @@ static uint32_t push_shared_gate(struct transformer_graph *graph, uint32_t input
 {
     const uint32_t score = transformer_push_linear(graph, &(struct transformer_linear){
                                                               .name = "shared_gate",
-                                                              .domain = "batch seq hidden",
-                                                              .weight = "hidden",
-                                                              .output = "batch seq",
+                                                              .from = "hidden",
+                                                              .to = "",
                                                               .input = input,
                                                               .copies = 1,
                                                           });
@@ -182,8 +173,7 @@ static uint32_t push_shared_gate(struct transformer_graph *graph, uint32_t input
 
 static uint32_t push_shared(struct transformer_graph *graph, uint32_t input)
 {
-    const struct block block = {
-        .prefix = "shared_", .width = "shared_ffn", .rows = "batch seq", .group = ""};
+    const struct block block = {.prefix = "shared_", .width = "shared_ffn", .rows = "batch seq"};
     if (graph->shape->moe.shared_ffn == 0) {
         return NO_INDEX;
     }

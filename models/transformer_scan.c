@@ -34,17 +34,15 @@
 static uint32_t push_in(struct transformer_graph *graph, const char *name, const char *axes,
                         uint32_t copies, uint32_t input)
 {
-    return transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = name,
-                   .domain = text_build(graph->arena, "batch seq hidden %s", axes),
-                   .weight = text_build(graph->arena, "hidden %s", axes),
-                   .bias = graph->shape->scan.bias ? axes : NULL,
-                   .output = text_build(graph->arena, "batch seq %s", axes),
-                   .input = input,
-                   .copies = copies,
-                   .joined = true,
-               });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = name,
+                                              .from = "hidden",
+                                              .to = axes,
+                                              .biased = graph->shape->scan.bias,
+                                              .input = input,
+                                              .copies = copies,
+                                              .joined = true,
+                                          });
 }
 
 /* A few taps per channel, and a bias but for the delta rule. */
@@ -140,10 +138,9 @@ static uint32_t push_out(struct transformer_graph *graph, uint32_t input)
 {
     return transformer_push_linear(graph, &(struct transformer_linear){
                                               .name = "scan_output",
-                                              .domain = X_AXES " hidden",
-                                              .weight = HEAD_AXES " hidden",
-                                              .bias = graph->shape->scan.bias ? "hidden" : NULL,
-                                              .output = "batch seq hidden",
+                                              .from = HEAD_AXES,
+                                              .to = "hidden",
+                                              .biased = graph->shape->scan.bias,
                                               .input = input,
                                               .copies = 1,
                                           });
@@ -153,15 +150,13 @@ static uint32_t push_out(struct transformer_graph *graph, uint32_t input)
 static uint32_t push_from_x(struct transformer_graph *graph, const char *name, const char *to,
                             uint32_t copies, uint32_t x)
 {
-    uint32_t output =
-        transformer_push_linear(graph, &(struct transformer_linear){
-                                           .name = name,
-                                           .domain = text_build(graph->arena, X_AXES " %s", to),
-                                           .weight = text_build(graph->arena, HEAD_AXES " %s", to),
-                                           .output = text_build(graph->arena, "batch seq %s", to),
-                                           .input = x,
-                                           .copies = copies,
-                                       });
+    uint32_t output = transformer_push_linear(graph, &(struct transformer_linear){
+                                                         .name = name,
+                                                         .from = HEAD_AXES,
+                                                         .to = to,
+                                                         .input = x,
+                                                         .copies = copies,
+                                                     });
     if (graph->shape->scan.inner_norms) {
         const uint32_t input = output;
         struct op *op = transformer_push_map(graph, text_build(graph->arena, "%s_norm", name),
@@ -178,10 +173,9 @@ static uint32_t push_step(struct transformer_graph *graph, uint32_t narrow)
 {
     return transformer_push_linear(graph, &(struct transformer_linear){
                                               .name = "scan_step",
-                                              .domain = "batch seq scan_rank scan_heads",
-                                              .weight = "scan_rank scan_heads",
-                                              .bias = "scan_heads",
-                                              .output = "batch seq scan_heads",
+                                              .from = "scan_rank",
+                                              .to = "scan_heads",
+                                              .biased = true,
                                               .input = narrow,
                                               .copies = 1,
                                           });

@@ -24,16 +24,14 @@ static void push_patches(struct transformer_graph *graph, const struct transform
     struct part *part = transformer_open_part(graph, "patches");
     const uint32_t pixels = transformer_push_tensor(
         graph, "pixels", "batch vision_seq vision_inputs", TENSOR_ACTIVATION);
-    uint32_t output =
-        transformer_push_linear(graph, &(struct transformer_linear){
-                                           .name = "patch_embedding",
-                                           .domain = "batch seq vision_inputs hidden",
-                                           .weight = "vision_inputs hidden",
-                                           .bias = vision->patch_bias ? "hidden" : NULL,
-                                           .output = "batch seq hidden",
-                                           .input = pixels,
-                                           .copies = 1,
-                                       });
+    uint32_t output = transformer_push_linear(graph, &(struct transformer_linear){
+                                                         .name = "patch_embedding",
+                                                         .from = "vision_inputs",
+                                                         .to = "hidden",
+                                                         .biased = vision->patch_bias,
+                                                         .input = pixels,
+                                                         .copies = 1,
+                                                     });
     if (graph->shape->positions == POSITION_LEARNED) {
         transformer_push_map(graph, "patch_positions", "batch seq hidden", &output, TABLE_BYTES,
                              TABLE_BYTES);
@@ -105,16 +103,15 @@ static uint32_t push_matrix(struct transformer_graph *graph,
                             const struct transformer_vision *vision, const char *from,
                             const char *to, uint32_t input)
 {
-    return transformer_push_linear(
-        graph, &(struct transformer_linear){
-                   .name = text_build(graph->arena, "%s_projection", to),
-                   .domain = text_build(graph->arena, "batch vision_tokens %s %s", from, to),
-                   .weight = text_build(graph->arena, "%s %s", from, to),
-                   .bias = vision->projector_bias ? to : NULL,
-                   .output = text_build(graph->arena, "batch vision_tokens %s", to),
-                   .input = input,
-                   .copies = 1 + vision->taps,
-               });
+    return transformer_push_linear(graph, &(struct transformer_linear){
+                                              .name = text_build(graph->arena, "%s_projection", to),
+                                              .from = from,
+                                              .to = to,
+                                              .rows = "batch vision_tokens",
+                                              .biased = vision->projector_bias,
+                                              .input = input,
+                                              .copies = 1 + vision->taps,
+                                          });
 }
 
 /* A matrix to that width, if it has one, and an activation. */
