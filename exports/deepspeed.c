@@ -7,7 +7,6 @@
 
 #include "exports/exporter.h"
 #include "exports/express.h"
-#include "models/transformer.h"
 
 extern const struct exporter exporter_deepspeed;
 
@@ -101,29 +100,13 @@ static bool check_states(const struct problem *problem, const struct plan *plan,
     if (states.zero > 1 && plan_count_stages(plan) > 1)
         good = diag_push(diag, DIAG_X605, nowhere, "ZeRO level 1, or one stage",
                          "DeepSpeed's pipeline refuses ZeRO level %u", states.zero);
-    if (states.granularity != NULL && (strcmp(states.granularity, "full") != 0 ||
-                                       states.layers < express_find_most_layers(problem, plan)))
-        good = diag_push(diag, DIAG_X605, nowhere, "recompute all layers whole",
-                         "DeepSpeed checkpoints whole layers, all of them");
-    return good;
-}
-
-/* Replicas and their shards are any model's; what cuts layers knows the usual ones. */
-static bool check_cuts(const struct problem *problem, const struct plan *plan, struct diag *diag)
-{
-    const struct transformer *shape = problem->model->transformer;
-    const char *special = shape == NULL ? NULL : transformer_special(shape);
-    if (special == NULL || plan_count_devices(plan) == plan_count_replicas(problem, plan))
-        return true;
-    return diag_push(diag, DIAG_X601, nowhere, "data parallelism alone",
-                     "model '%s' has %s: more than replicas of it is not exported to %s",
-                     problem->model->name, special, TARGET);
+    return express_whole_layers(problem, plan, &states, TARGET, diag) && good;
 }
 
 static bool can_express(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     bool good = check_setup(problem, diag);
-    good &= check_cuts(problem, plan, diag);
+    good &= express_cuts(problem, plan, TARGET, diag);
     good &= check_placement(problem, plan, diag);
     good &= check_schedule(problem, plan, diag);
     good &= check_states(problem, plan, diag);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "models/transformer.h"
+
 static const struct diag_place nowhere = {0};
 
 bool express_is_one_of(const char *word, const char *const *words)
@@ -59,6 +61,18 @@ bool express_setup(const struct setup *setup, const char *target, const char *co
                          "%u training phases do not fit into one run of %s", setup->phase_count,
                          target);
     return good;
+}
+
+bool express_cuts(const struct problem *problem, const struct plan *plan, const char *target,
+                  struct diag *diag)
+{
+    const struct transformer *shape = problem->model->transformer;
+    const char *special = shape == NULL ? NULL : transformer_special(shape);
+    if (special == NULL || plan_count_devices(plan) == plan_count_replicas(problem, plan))
+        return true;
+    return diag_push(diag, DIAG_X601, nowhere, "data parallelism alone",
+                     "model '%s' has %s: more than replicas of it is not exported to %s",
+                     problem->model->name, special, target);
 }
 
 /* --- placement -------------------------------------------------------------------------------- */
@@ -240,4 +254,15 @@ uint32_t express_find_most_layers(const struct problem *problem, const struct pl
         most = layers > most ? layers : most;
     }
     return most;
+}
+
+bool express_whole_layers(const struct problem *problem, const struct plan *plan,
+                          const struct express_states *states, const char *target,
+                          struct diag *diag)
+{
+    if (states->granularity == NULL || (strcmp(states->granularity, "full") == 0 &&
+                                        states->layers >= express_find_most_layers(problem, plan)))
+        return true;
+    return diag_push(diag, DIAG_X605, nowhere, "recompute all layers whole",
+                     "%s recomputes whole layers, all of them", target);
 }

@@ -15,6 +15,9 @@ bool express_is_one_of(const char *word, const char *const *words);
  * optimizers. Both lists are NULL-terminated. */
 bool express_setup(const struct setup *setup, const char *target, const char *const *dtypes,
                    const char *const *optimizers, struct diag *diag);
+/* Replicas and their shards are any model's; what cuts layers knows the usual ones. */
+bool express_cuts(const struct problem *problem, const struct plan *plan, const char *target,
+                  struct diag *diag);
 /* One group of whole devices in their order, its dims and folds among these. */
 bool express_group(const struct plan *plan, const char *target, const char *const *factors,
                    const char *const *folds, struct diag *diag);
@@ -45,6 +48,10 @@ bool express_policies(const struct plan *plan, const char *target, uint32_t most
                       const char *instead, struct diag *diag);
 /* Layers of the fullest chunk. */
 uint32_t express_find_most_layers(const struct problem *problem, const struct plan *plan);
+/* Nothing is recomputed, or every layer whole. */
+bool express_whole_layers(const struct problem *problem, const struct plan *plan,
+                          const struct express_states *states, const char *target,
+                          struct diag *diag);
 /* Layers of model chunk 0 .. stages * chunks - 1 in the order of the chain; 0 where the plan
  * leaves them open. */
 uint32_t express_find_layers(const struct plan *plan, uint32_t chunk);

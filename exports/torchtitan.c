@@ -116,12 +116,7 @@ static bool check_states(const struct problem *problem, const struct plan *plan,
         good = diag_push(diag, DIAG_X605, nowhere, "ZeRO level 2 or 3",
                          "torchtitan keeps whole states on replicas only where nothing else is "
                          "parallel");
-    if (states.granularity != NULL && (strcmp(states.granularity, "full") != 0 ||
-                                       states.layers < express_find_most_layers(problem, plan)))
-        good = diag_push(diag, DIAG_X605, nowhere, "recompute all layers whole",
-                         "torchtitan cannot recompute attention cores alone, or some layers of a "
-                         "stage");
-    return good;
+    return express_whole_layers(problem, plan, &states, TARGET, diag) && good;
 }
 
 /* "llama3/8B", NULL: none of its flavors is such a model. */

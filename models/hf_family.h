@@ -80,6 +80,8 @@ bool hf_rule_bias(const struct hf_config *config, struct transformer *out);
 bool hf_rule_qkv_bias(const struct hf_config *config, struct transformer *out);
 /* Dropout of GPT-2's three keys. */
 bool hf_rule_dropout(const struct hf_config *config, struct transformer *out);
+/* Learned positions, kinds of tokens and dropout by BERT's keys. */
+bool hf_rule_bert(const struct hf_config *config, struct transformer *out);
 
 /* Windows: none, whatever the file says; in every layer; where "use_sliding_window" is true, from
  * layer "max_window_layers" on; by "layer_types", else in all but every n-th layer

@@ -4,6 +4,8 @@
 
 /* Of GPT-2's configuration class. */
 #define GPT2_DROPOUT 0.1
+/* Kinds of tokens of BERT's configuration class: the two sentences of a pair. */
+#define BERT_TOKEN_TYPES 2
 /* Tokens per block of the published kernel of the gated delta rule (flash-linear-attention). */
 #define DELTA_CHUNK 64
 
@@ -39,6 +41,19 @@ bool hf_rule_dropout(const struct hf_config *config, struct transformer *out)
         }
     }
     return good;
+}
+
+bool hf_rule_bert(const struct hf_config *config, struct transformer *out)
+{
+    static const char *const type_keys[] = {"type_vocab_size", NULL};
+    if (!json_is_null(json_find(config->object, "position_embedding_type")) &&
+        !hf_key_equals(config->object, "position_embedding_type", "absolute")) {
+        return hf_key_refuse(config, "position_embedding_type", "only \"absolute\" is modelled");
+    }
+    const bool types = hf_key_read_count_or(config, type_keys, BERT_TOKEN_TYPES, &out->token_types);
+    return json_read_double_or(config->object, "hidden_dropout_prob", 0.0, 1.0, out->dropout_frac,
+                               &out->dropout_frac, config->diag) &&
+           types;
 }
 
 bool hf_rule_latents(const struct hf_config *config, struct transformer *out)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "models/hf_family.h"
+#include "models/hf_shapes.h"
 
 #define CHANNELS 3
 /* Patches per sequence where the file leaves the size of images open: 32 x 32 of them. */
@@ -123,16 +123,7 @@ bool hf_vision_see_qwen3(const struct hf_config *config, struct json_value visio
                          struct transformer *out)
 {
     static const char *const rows_keys[] = {"num_position_embeddings", NULL};
-    struct transformer tower = {.layers = 27,
-                                .hidden = 1152,
-                                .heads = 16,
-                                .ffn = 4304,
-                                .activation = "gelu",
-                                .norm = NORM_LAYER,
-                                .positions = POSITION_LEARNED,
-                                .qkv_bias = true,
-                                .attention_output_bias = true,
-                                .mlp_bias = true};
+    struct transformer tower = {.layers = 27, .hidden = 1152, .heads = 16, .ffn = 4304, VIT_SHAPE};
     uint32_t rows = 0;
     if (!read_or(config, vision, rows_keys, 2304, &rows)) {
         return false;

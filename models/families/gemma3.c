@@ -1,5 +1,5 @@
 /* Gemma 3: a window in five layers of six; with a SigLIP tower where the file has one. */
-#include "models/hf_family.h"
+#include "models/hf_shapes.h"
 
 extern const struct hf_family hf_family_gemma3;
 
@@ -7,16 +7,7 @@ extern const struct hf_family hf_family_gemma3;
 static bool see(const struct hf_config *config, struct json_value vision, struct transformer *out)
 {
     static const char *const tokens_keys[] = {"mm_tokens_per_image", NULL};
-    struct transformer tower = {.layers = 12,
-                                .hidden = 768,
-                                .heads = 12,
-                                .ffn = 3072,
-                                .activation = "gelu",
-                                .norm = NORM_LAYER,
-                                .positions = POSITION_LEARNED,
-                                .qkv_bias = true,
-                                .attention_output_bias = true,
-                                .mlp_bias = true};
+    struct transformer tower = {.layers = 12, .hidden = 768, .heads = 12, .ffn = 3072, VIT_SHAPE};
     struct hf_config whole = *config;
     uint32_t tokens = 0;
     whole.object = config->file;
@@ -38,19 +29,7 @@ static bool see(const struct hf_config *config, struct json_value vision, struct
 const struct hf_family hf_family_gemma3 = {
     .types = {"gemma3", "gemma3_text"},
     .architectures = {"Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"},
-    .shape = {.gated = true,
-              .activation = "gelu",
-              .tied_embeddings = true,
-              .layers = 26,
-              .hidden = 2304,
-              .heads = 8,
-              .kv_heads = 4,
-              .head_dim = 256,
-              .ffn = 9216,
-              .vocab = 262208,
-              .qk_norm = true,
-              .form = LAYER_SANDWICH,
-              .window = 4096},
+    .shape = {GEMMA2_SHAPE, .vocab = 262208, .qk_norm = true},
     .full_layers = 6,
     .sees = see,
     .rules = {hf_rule_bias, hf_rule_window_pattern},

@@ -1,5 +1,5 @@
 /* GPT-BigCode (StarCoder): GPT-2 with one key and value head. */
-#include "models/hf_family.h"
+#include "models/hf_shapes.h"
 
 extern const struct hf_family hf_family_gpt_bigcode;
 
@@ -15,15 +15,7 @@ static bool share_keys(const struct hf_config *config, struct transformer *out)
 const struct hf_family hf_family_gpt_bigcode = {
     .types = {"gpt_bigcode"},
     .architectures = {"GPTBigCodeForCausalLM", "GPTBigCodeModel"},
-    .shape = {.activation = "gelu",
-              .norm = NORM_LAYER,
-              .positions = POSITION_LEARNED,
-              .max_positions = 1024,
-              .tied_embeddings = true,
-              .qkv_bias = true,
-              .attention_output_bias = true,
-              .mlp_bias = true,
-              .dropout_frac = 0.1},
+    .shape = {GPT2_SHAPE},
     .wide_ffn = true,
     .rules = {share_keys, hf_rule_dropout},
 };

@@ -1,5 +1,5 @@
 /* LLaMA 4: blocked attention but for every fourth layer, a shared expert of expert width. */
-#include "models/hf_family.h"
+#include "models/hf_shapes.h"
 
 extern const struct hf_family hf_family_llama4;
 
@@ -45,17 +45,8 @@ static bool read_experts(const struct hf_config *config, struct transformer *out
 static bool see(const struct hf_config *config, struct json_value vision, struct transformer *out)
 {
     static const char *const widths[] = {"projector_input_dim", NULL};
-    struct transformer tower = {.layers = 34,
-                                .hidden = 768,
-                                .heads = 16,
-                                .ffn = 5632,
-                                .activation = "gelu",
-                                .norm = NORM_LAYER,
-                                .positions = POSITION_LEARNED,
-                                .embedding_norm = true,
-                                .qkv_bias = true,
-                                .attention_output_bias = true,
-                                .mlp_bias = true};
+    struct transformer tower = {
+        .layers = 34, .hidden = 768, .heads = 16, .ffn = 5632, .embedding_norm = true, VIT_SHAPE};
     struct hf_config part = *config;
     double ratio = 0.5;
     part.object = vision;

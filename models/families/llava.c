@@ -1,20 +1,11 @@
 /* LLaVA, Pixtral and Mistral 3: a tower of one kind or another before a text model of another
  * type. */
-#include "models/hf_family.h"
+#include "models/hf_shapes.h"
 
 extern const struct hf_family hf_family_llava;
 
-static const struct transformer clip = {.layers = 24,
-                                        .hidden = 1024,
-                                        .heads = 16,
-                                        .ffn = 4096,
-                                        .activation = "gelu",
-                                        .norm = NORM_LAYER,
-                                        .positions = POSITION_LEARNED,
-                                        .embedding_norm = true,
-                                        .qkv_bias = true,
-                                        .attention_output_bias = true,
-                                        .mlp_bias = true};
+static const struct transformer clip = {
+    .layers = 24, .hidden = 1024, .heads = 16, .ffn = 4096, .embedding_norm = true, VIT_SHAPE};
 static const struct transformer pixtral = {.layers = 24,
                                            .hidden = 1024,
                                            .heads = 16,
