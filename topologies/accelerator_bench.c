@@ -1,42 +1,11 @@
-/* What kernels reach when measured alone, beside what short ones lose. */
+/* What kernels reach when measured alone. */
 #include "topologies/accelerator_inside.h"
 
 #include "topologies/member.h"
 
-#define KEYS_MAX 1e6
-#define TAIL_MAX 100.0
+#define PASSES_MAX 100.0
 #define GAIN_MAX 4.0
 #define BYTES_MAX 1000.0
-
-static bool read_pair(struct json_value object, const char *key, const char *const names[2],
-                      double max, double *const out[2], struct diag *diag)
-{
-    const char *const keys[] = {names[0], names[1], NULL};
-    struct json_value pair;
-    *out[0] = *out[1] = 0.0;
-    if (json_is_absent(json_find(object, key))) {
-        return true;
-    }
-    if (!member_read_object(object, key, "two numbers", &pair, diag)) {
-        return false;
-    }
-    bool good = json_check_keys(pair, keys, diag);
-    for (uint32_t i = 0; i < 2; i++) {
-        good = json_read_double(pair, names[i], 0.0, max, out[i], diag) && good;
-    }
-    return good;
-}
-
-static const char *const half_names[2] = {"full", "masked"};
-static const char *const tail_names[2] = {"forward", "backward"};
-
-bool accelerator_read_short(struct json_value attention, struct accelerator *out, struct diag *diag)
-{
-    double *const half[2] = {&out->attention_full_half_keys, &out->attention_masked_half_keys};
-    double *const tail[2] = {&out->attention_forward_tail, &out->attention_backward_tail};
-    const bool good = read_pair(attention, "half_keys", half_names, KEYS_MAX, half, diag);
-    return read_pair(attention, "tail", tail_names, TAIL_MAX, tail, diag) && good;
-}
 
 /* Per number format; absent ones stay 0. */
 static bool read_formats(struct json_value object, const char *key, double max,
@@ -80,7 +49,7 @@ bool accelerator_read_bench(struct json_value object, struct arena *arena,
     good =
         json_read_double_or(bench, "attention_frac", 0.0, 1.0, 0.0, &read.attention_frac, diag) &&
         good;
-    good = json_read_double_or(bench, "prefill_passes", 0.0, TAIL_MAX, 0.0, &read.prefill_passes,
+    good = json_read_double_or(bench, "prefill_passes", 0.0, PASSES_MAX, 0.0, &read.prefill_passes,
                                diag) &&
            good;
     good = json_read_double_or(bench, "gain", 1.0, GAIN_MAX, 1.0, &read.gain, diag) && good;
@@ -90,26 +59,6 @@ bool accelerator_read_bench(struct json_value object, struct arena *arena,
         *out = read;
     }
     return good;
-}
-
-static void dump_pair(const char *key, const char *const names[2], double first, double second,
-                      struct json_writer *out)
-{
-    if (first > 0.0 || second > 0.0) {
-        json_push_key(out, key);
-        json_push_object(out);
-        json_push_key_double(out, names[0], first);
-        json_push_key_double(out, names[1], second);
-        json_pop_object(out);
-    }
-}
-
-void accelerator_dump_short(const struct accelerator *accelerator, struct json_writer *out)
-{
-    dump_pair("half_keys", half_names, accelerator->attention_full_half_keys,
-              accelerator->attention_masked_half_keys, out);
-    dump_pair("tail", tail_names, accelerator->attention_forward_tail,
-              accelerator->attention_backward_tail, out);
 }
 
 static void dump_formats(const char *key, const double values[DTYPE_COUNT], struct json_writer *out)

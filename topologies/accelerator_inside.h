@@ -4,10 +4,17 @@
 
 #include "topologies/accelerator.h"
 
-/* What short attention loses: "half_keys", "tail" of the attention object; absent: nothing. */
-bool accelerator_read_short(struct json_value attention, struct accelerator *out,
-                            struct diag *diag);
-void accelerator_dump_short(const struct accelerator *accelerator, struct json_writer *out);
+/* At most what memory may have. */
+#define ACCELERATOR_BYTES_MAX 1e14
+
+/* As accelerator_check; the place is the file's. */
+bool accelerator_check_at(const struct accelerator *accelerator, struct diag_place place,
+                          struct diag *diag);
+
+/* The member "attention" of an accelerator. */
+bool accelerator_read_attention(struct json_value object, struct arena *arena,
+                                struct accelerator *out, struct diag *diag);
+void accelerator_dump_attention(const struct accelerator *accelerator, struct json_writer *out);
 
 /* The member "bench" of an accelerator; absent: a gain of 1, nothing measured. */
 bool accelerator_read_bench(struct json_value object, struct arena *arena,

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "topologies/cluster_parts.h"
 #include "topologies/id_range.h"
+#include "topologies/member.h"
 
 /* --- levels ----------------------------------------------------------------------------------- */
 
@@ -228,9 +229,7 @@ void cluster_dump(const struct cluster *cluster, struct json_writer *out)
     json_push_object(out);
     json_push_key_string(out, "format", CLUSTER_FORMAT);
     json_push_key_string(out, "name", cluster->name);
-    if (cluster->source != NULL && cluster->source[0] != '\0') {
-        json_push_key_string(out, "source", cluster->source);
-    }
+    member_dump_text("source", cluster->source, out);
     if (cluster->level_count > 0) {
         dump_levels(cluster, out);
     } else {

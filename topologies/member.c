@@ -53,3 +53,10 @@ bool member_check_format(struct json_value object, const char *format, struct di
     }
     return true;
 }
+
+void member_dump_text(const char *key, const char *value, struct json_writer *out)
+{
+    if (value != NULL && value[0] != '\0') {
+        json_push_key_string(out, key, value);
+    }
+}

@@ -15,5 +15,7 @@ bool member_read_object(struct json_value object, const char *key, const char *w
                         struct json_value *out, struct diag *diag);
 /* The member "format" must be exactly `format`: "shardplan/cluster/1". */
 bool member_check_format(struct json_value object, const char *format, struct diag *diag);
+/* Written where it says something: NULL and "" are left out. */
+void member_dump_text(const char *key, const char *value, struct json_writer *out);
 
 #endif
