@@ -152,11 +152,10 @@ static void fit_links(struct micro_bench *bench, const struct micro *all, struct
 static bool write_profile(struct command *command, struct micro_bench *bench,
                           const struct micro *all)
 {
-    const char *path, *accelerator;
+    const char *accelerator;
     struct text text;
     struct json_writer writer;
-    if (!command_text(command, "--output", &path) ||
-        !is_one_device(command, bench, all, &accelerator)) {
+    if (!is_one_device(command, bench, all, &accelerator)) {
         return false;
     }
     struct profile profile = {.name = accelerator, .accelerator = accelerator, .notes = ""};
@@ -174,7 +173,7 @@ static bool write_profile(struct command *command, struct micro_bench *bench,
     json_writer_init(&writer, &text, false);
     profile_dump(&profile, &writer);
     text_push(&text, "\n");
-    return command_write(command, path, &text);
+    return command_write_flag(command, "--output", &text);
 }
 
 /* Exit status by the limits. */

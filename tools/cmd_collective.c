@@ -119,13 +119,9 @@ static bool read_ranks(struct command *command, const struct cluster *cluster,
 
 static bool read_question(struct command *command, struct answer *out)
 {
-    const char *runtime;
     return read_kind(command, &out->kind) && problem_flags_read_cluster(command, &out->cluster) &&
-           command_text(command, "--runtime", &runtime) &&
-           runtime_read(runtime, (struct diag_place){0}, command->arena, &out->runtime,
-                        command->diag) &&
-           prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag) &&
-           problem_flags_read_profile(command, &out->prices) &&
+           problem_flags_read_runtime(command, &out->runtime) &&
+           problem_flags_read_prices(command, &out->cluster, &out->runtime, &out->prices) &&
            read_ranks(command, &out->cluster, out->kind, &out->group) &&
            read_algorithm(command, &out->member) && read_sizes(command, out);
 }
@@ -220,12 +216,7 @@ static void dump_json(struct command *command, const struct answer *answer)
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
     json_push_object(&out);
-    json_push_key_string(&out, "version", SHARDPLAN_VERSION);
-    json_push_key(&out, "digests");
-    json_push_object(&out);
-    json_push_key_string(&out, "cluster",
-                         text_build(command->arena, "%016llx", answer->cluster.digest));
-    json_pop_object(&out);
+    report_push_head_of(command, "cluster", answer->cluster.digest, &out);
     json_push_key_string(&out, "kind", collective_kind_name(answer->kind));
     json_push_key_u64(&out, "ranks", answer->group.ranks);
     json_push_key(&out, "rows");
@@ -315,11 +306,9 @@ static const struct flag flags[] = {
      .help = "one of `shardplan list collectives`, or auto: the fastest for each size",
      .fallback = AUTO},
     PROBLEM_FLAG_RUNTIME("training framework"),
-    {.name = PROFILE_FLAG,
-     .kind = FLAG_TEXT,
-     .value = "FILE",
-     .help = "measured collectives of the accelerator: fitted links beside the shipped ones",
-     .absent = "shipped links"},
+    PROBLEM_FLAG_PROFILE("measured collectives of the accelerator: fitted links beside the shipped "
+                         "ones",
+                         "shipped links"),
     {.name = NULL},
 };
 

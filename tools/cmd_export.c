@@ -39,7 +39,6 @@ static int run(struct command *command)
     struct plan_file file;
     const struct exporter *exporter;
     struct text text;
-    const char *path;
     text_init(&text, command->arena);
     if (!find_exporter(command, &exporter) ||
         !plan_read(command->positional[0], command->arena, &file, command->diag)) {
@@ -50,16 +49,12 @@ static int run(struct command *command)
                         command->diag)) {
         return command_fail(command);
     }
-    if (command_has(command, "-o") &&
-        !(command_text(command, "-o", &path) && command_write(command, path, &text))) {
-        return command_fail(command);
-    }
     if (command->json) {
         dump_json(command, &problem, exporter, &text);
-    } else if (!command_has(command, "-o")) {
-        text_push_bytes(&command->out, text.bytes, text.length);
     }
-    return 0;
+    const bool written = command->json ? command_write_flag(command, "-o", &text)
+                                       : command_write_answer(command, &text);
+    return written ? 0 : command_fail(command);
 }
 
 static const struct flag flags[] = {
@@ -70,11 +65,7 @@ static const struct flag flags[] = {
     {.name = "--script",
      .kind = FLAG_SWITCH,
      .help = "write a launch script, where the target has one"},
-    {.name = "-o",
-     .kind = FLAG_TEXT,
-     .value = "FILE",
-     .help = "write to this file",
-     .absent = "standard output"},
+    COMMAND_FLAG_OUTPUT("write to this file"),
     {.name = NULL},
 };
 

@@ -29,7 +29,6 @@ static int run(struct command *command)
     struct import_request request = {.path = NULL};
     struct text text;
     struct json_writer writer;
-    const char *path;
     text_init(&text, command->arena);
     json_writer_init(&writer, &text, false);
     const struct importer *importer = find_importer(command);
@@ -38,13 +37,7 @@ static int run(struct command *command)
         return command_fail(command);
     }
     text_push(&text, "\n");
-    if (!command_has(command, "-o")) {
-        text_push_bytes(&command->out, text.bytes, text.length);
-        return 0;
-    }
-    return command_text(command, "-o", &path) && command_write(command, path, &text)
-               ? 0
-               : command_fail(command);
+    return command_write_answer(command, &text) ? 0 : command_fail(command);
 }
 
 static const struct flag flags[] = {
@@ -74,11 +67,7 @@ static const struct flag flags[] = {
      .value = "NAME=VALUE,...",
      .help = "variables that a configuration leaves open ($NAME, ${NAME}), settings that it lacks",
      .absent = "as the file says"},
-    {.name = "-o",
-     .kind = FLAG_TEXT,
-     .value = "FILE",
-     .help = "write to this file",
-     .absent = "standard output"},
+    COMMAND_FLAG_OUTPUT("write to this file"),
     {.name = NULL},
 };
 

@@ -68,7 +68,6 @@ static bool judge_all(struct command *command, const struct question *question,
 
 static bool save(struct command *command, const struct question *question, const struct plan *plan)
 {
-    const char *path;
     struct text text;
     struct json_writer writer;
     if (!command_has(command, "-o")) {
@@ -78,7 +77,7 @@ static bool save(struct command *command, const struct question *question, const
     json_writer_init(&writer, &text, false);
     plan_dump(&question->problem, plan, true, &writer);
     text_push(&text, "\n");
-    return command_text(command, "-o", &path) && command_write(command, path, &text);
+    return command_write_flag(command, "-o", &text);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------- */

@@ -16,22 +16,12 @@ static void open_json(struct command *command, struct json_writer *out)
 {
     json_writer_init(out, &command->out, false);
     json_push_object(out);
-    json_push_key_string(out, "version", SHARDPLAN_VERSION);
 }
 
 static void close_json(struct command *command, struct json_writer *out)
 {
     json_pop_object(out);
     text_push(&command->out, "\n");
-}
-
-static void push_digest(struct command *command, const char *noun, unsigned long long digest,
-                        struct json_writer *out)
-{
-    json_push_key(out, "digests");
-    json_push_object(out);
-    json_push_key_string(out, noun, text_build(command->arena, "%016llx", digest));
-    json_pop_object(out);
 }
 
 /* --- model --------------------------------------------------------------------------------- */
@@ -56,7 +46,7 @@ static void dump_model_json(struct command *command, const struct model *model, 
 {
     struct json_writer out;
     open_json(command, &out);
-    push_digest(command, "model", model->digest, &out);
+    report_push_head_of(command, "model", model->digest, &out);
     json_push_key_string(&out, "name", model->name);
     json_push_key_u64(&out, "layers", plan_count_layers(model));
     json_push_key_u64(&out, "parameters", model_count_parameters(model));
@@ -250,7 +240,7 @@ static bool show_cluster(struct command *command, const char *what)
     }
     struct json_writer out;
     open_json(command, &out);
-    push_digest(command, "cluster", cluster.digest, &out);
+    report_push_head_of(command, "cluster", cluster.digest, &out);
     json_push_key_u64(&out, "device_count", cluster.device_count);
     json_push_key(&out, "cluster");
     cluster_dump(&cluster, &out);
@@ -297,8 +287,7 @@ static bool show_plan(struct command *command, const char *what)
     }
     const struct problem problem = {file.model, file.cluster, file.setup};
     struct json_writer out;
-    json_writer_init(&out, &command->out, false);
-    json_push_object(&out);
+    open_json(command, &out);
     report_push_head(command, &problem, &out);
     json_push_key(&out, "plan");
     plan_dump(&problem, file.plan, true, &out);
@@ -344,6 +333,7 @@ static bool show_accelerator(struct command *command, const char *what)
     }
     struct json_writer out;
     open_json(command, &out);
+    json_push_key_string(&out, "version", SHARDPLAN_VERSION);
     json_push_key(&out, "accelerator");
     accelerator_dump(&accelerator, &out);
     close_json(command, &out);

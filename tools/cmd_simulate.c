@@ -79,14 +79,13 @@ static bool read_plan(struct command *command, struct answer *out)
 
 static bool write_trace(struct command *command, const struct answer *answer)
 {
-    const char *path;
     struct text text;
     if (!command_has(command, "--trace")) {
         return true;
     }
     text_init(&text, command->arena);
     trace_file_dump(&answer->result, &text);
-    return command_text(command, "--trace", &path) && command_write(command, path, &text);
+    return command_write_flag(command, "--trace", &text);
 }
 
 static bool simulate(struct command *command, struct answer *answer)
@@ -292,11 +291,7 @@ static const struct flag plan_flags[] = {
      .value = "S",
      .help = "of the first run's draws",
      .fallback = "0"},
-    {.name = PROFILE_FLAG,
-     .kind = FLAG_TEXT,
-     .value = "FILE",
-     .help = "measurements of the accelerator beside the formulas",
-     .absent = "formulas alone"},
+    PROBLEM_FLAG_PROFILE("measurements of the accelerator beside the formulas", "formulas alone"),
     {.name = NULL},
 };
 

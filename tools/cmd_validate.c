@@ -64,29 +64,16 @@ static const struct flag flags[] = {
 static bool write_files(struct command *command, const struct validation *all,
                         const struct validate_verdict *verdict)
 {
-    const char *path;
-    struct text text;
-    text_init(&text, command->arena);
-    if (command_has(command, "--junit")) {
-        validate_dump_junit(all, verdict, &text);
-        if (!command_text(command, "--junit", &path) || !command_write(command, path, &text)) {
-            return false;
-        }
-    }
-    text_init(&text, command->arena);
-    if (command_has(command, "--write-baseline")) {
-        validate_dump_baseline(all, &text);
-        if (!command_text(command, "--write-baseline", &path) ||
-            !command_write(command, path, &text)) {
-            return false;
-        }
-    }
-    text_init(&text, command->arena);
-    if (command_has(command, "--gnuplot")) {
-        validate_dump_gnuplot(all, &text);
-        return command_text(command, "--gnuplot", &path) && command_write(command, path, &text);
-    }
-    return true;
+    struct text junit, baseline, gnuplot;
+    text_init(&junit, command->arena);
+    text_init(&baseline, command->arena);
+    text_init(&gnuplot, command->arena);
+    validate_dump_junit(all, verdict, &junit);
+    validate_dump_baseline(all, &baseline);
+    validate_dump_gnuplot(all, &gnuplot);
+    return command_write_flag(command, "--junit", &junit) &&
+           command_write_flag(command, "--write-baseline", &baseline) &&
+           command_write_flag(command, "--gnuplot", &gnuplot);
 }
 
 static void dump_failures(struct command *command, const struct validate_verdict *verdict)

@@ -58,6 +58,21 @@ bool command_write(struct command *command, const char *path, const struct text 
     return true;
 }
 
+bool command_write_flag(struct command *command, const char *flag, const struct text *text)
+{
+    const char *path;
+    return !command_has(command, flag) ||
+           (command_text(command, flag, &path) && command_write(command, path, text));
+}
+
+bool command_write_answer(struct command *command, const struct text *text)
+{
+    if (!command_has(command, "-o")) {
+        text_push_bytes(&command->out, text->bytes, text->length);
+    }
+    return command_write_flag(command, "-o", text);
+}
+
 double command_now_s(void)
 {
     struct timespec now;

@@ -101,6 +101,15 @@ int command_call(const char *name, int argc, char **argv, struct arena *arena, s
 int command_fail(struct command *command);
 /* Writes text to a file that must not be left half written; reports C708. */
 bool command_write(struct command *command, const char *path, const struct text *text);
+/* To the file that a flag names; nowhere where it is not given. */
+bool command_write_flag(struct command *command, const char *flag, const struct text *text);
+/* To the file of -o; without it to standard output. */
+bool command_write_answer(struct command *command, const struct text *text);
+#define COMMAND_FLAG_OUTPUT(words) \
+    { \
+        .name = "-o", .kind = FLAG_TEXT, .value = "FILE", .help = (words), \
+        .absent = "standard output" \
+    }
 /* Seconds of a monotonic clock; only for keys that --timing asks for. */
 double command_now_s(void);
 

@@ -172,12 +172,7 @@ static void dump_json(struct command *command, const struct reader *reader,
     struct json_writer out;
     json_writer_init(&out, &command->out, false);
     json_push_object(&out);
-    json_push_key_string(&out, "version", SHARDPLAN_VERSION);
-    json_push_key(&out, "digests");
-    json_push_object(&out);
-    json_push_key_string(&out, "cluster",
-                         text_build(command->arena, "%016llx", reader->cluster->digest));
-    json_pop_object(&out);
+    report_push_head_of(command, "cluster", reader->cluster->digest, &out);
     json_push_key(&out, "flows");
     json_push_array(&out);
     for (uint32_t i = 0; i < reader->count; i++) {

@@ -56,11 +56,10 @@ static const struct flag problem_list[] = {
     {.name = "--optimizer", .kind = FLAG_CHOICE, .help = "optimizer", .fallback = "adam"},
     PROBLEM_FLAG_RUNTIME("training framework: what it accepts, overlaps, costs (shardplan list "
                          "runtimes)"),
-    {.name = PROFILE_FLAG,
-     .kind = FLAG_TEXT,
-     .value = "FILE",
-     .help = "measurements of the accelerator (shardplan calibrate --output) beside the formulas",
-     .absent = "formulas alone"},
+    PROBLEM_FLAG_PROFILE(
+        "measurements of the accelerator (shardplan calibrate --output) beside the "
+        "formulas",
+        "formulas alone"),
     {.name = "--attention", .kind = FLAG_CHOICE, .help = "attention kernel", .fallback = "flash"},
     {.name = "--task",
      .kind = FLAG_TEXT,
@@ -198,7 +197,7 @@ static bool read_setup(struct command *command, struct question *out)
            setup_check(setup, command->diag);
 }
 
-bool problem_flags_read_profile(struct command *command, struct prices *prices)
+static bool read_profile(struct command *command, struct prices *prices)
 {
     const char *path;
     struct profile *profile = ARENA_PUSH(command->arena, struct profile, 1);
@@ -208,10 +207,16 @@ bool problem_flags_read_profile(struct command *command, struct prices *prices)
             profile_apply(profile, command->arena, prices, command->diag));
 }
 
+bool problem_flags_read_prices(struct command *command, const struct cluster *cluster,
+                               const struct runtime *runtime, struct prices *out)
+{
+    return prices_read(cluster, runtime, command->arena, out, command->diag) &&
+           read_profile(command, out);
+}
+
 static bool join(struct command *command, struct question *out)
 {
-    if (!prices_read(&out->cluster, &out->runtime, command->arena, &out->prices, command->diag) ||
-        !problem_flags_read_profile(command, &out->prices)) {
+    if (!problem_flags_read_prices(command, &out->cluster, &out->runtime, &out->prices)) {
         return false;
     }
     costmodel_init(&out->costmodel, &out->problem, &out->prices, command->arena);
@@ -243,15 +248,21 @@ bool problem_flags_read_cluster(struct command *command, struct cluster *out)
            problem_flags_find_cluster(command, cluster, out);
 }
 
+bool problem_flags_read_runtime(struct command *command, struct runtime *out)
+{
+    const char *runtime;
+    return command_text(command, "--runtime", &runtime) &&
+           runtime_read(runtime, nowhere, command->arena, out, command->diag);
+}
+
 bool problem_flags_read(struct command *command, struct question *out)
 {
-    const char *model, *runtime;
+    const char *model;
     memset(out, 0, sizeof *out);
     bool good = command_text(command, "--model", &model) &&
                 model_read(model, command->arena, &out->model, command->diag);
     good = problem_flags_read_cluster(command, &out->cluster) && good;
-    good = command_text(command, "--runtime", &runtime) &&
-           runtime_read(runtime, nowhere, command->arena, &out->runtime, command->diag) && good;
+    good = problem_flags_read_runtime(command, &out->runtime) && good;
     good = read_setup(command, out) && good;
     const struct model *read =
         memcpy(ARENA_PUSH(command->arena, struct model, 1), &out->model, sizeof *read);

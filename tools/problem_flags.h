@@ -30,6 +30,11 @@ struct question {
     }
 
 #define PROFILE_FLAG "--profile"
+#define PROBLEM_FLAG_PROFILE(words, without) \
+    { \
+        .name = PROFILE_FLAG, .kind = FLAG_TEXT, .value = "FILE", .help = (words), \
+        .absent = (without) \
+    }
 
 /* Groups of flags for command tables. */
 const struct flag *problem_flags_build(struct arena *arena);
@@ -41,8 +46,10 @@ bool problem_flags_read(struct command *command, struct question *out);
 bool problem_flags_read_cluster(struct command *command, struct cluster *out);
 /* The cluster of that name or path, with problem_flags_topology where the command has them. */
 bool problem_flags_find_cluster(struct command *command, const char *text, struct cluster *out);
-/* Lets the prices follow the profile of --profile, if it is given. */
-bool problem_flags_read_profile(struct command *command, struct prices *prices);
+bool problem_flags_read_runtime(struct command *command, struct runtime *out);
+/* The prices there, which follow the profile of --profile if it is given. */
+bool problem_flags_read_prices(struct command *command, const struct cluster *cluster,
+                               const struct runtime *runtime, struct prices *out);
 /* From a file's problem, which flags must not contradict. */
 bool problem_flags_adopt(struct command *command, const struct problem *problem,
                          struct question *out);

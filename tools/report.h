@@ -28,10 +28,14 @@ struct report_rates {
 };
 void report_find_rates(const struct question *question, double step_s, struct report_rates *out);
 
-/* --- JSON: keys of an open object
- * ------------------------------------------------------------------------------ */
+/* --- JSON: keys of an open object ------------------------------------------------------------- */
+
+/* Version of the tool, digests of what the answer rests on. */
 void report_push_head(struct command *command, const struct problem *problem,
                       struct json_writer *out);
+/* The same where one thing is asked about: its noun, its digest. */
+void report_push_head_of(struct command *command, const char *noun, unsigned long long digest,
+                         struct json_writer *out);
 void report_push_verdict(struct command *command, const struct question *question,
                          const struct verdict *verdict,
                          struct json_writer *out);

@@ -33,6 +33,17 @@ void report_push_head(struct command *command, const struct problem *problem,
     json_pop_object(out);
 }
 
+void report_push_head_of(struct command *command, const char *noun, unsigned long long digest,
+                         struct json_writer *out)
+{
+    json_push_key_string(out, "version", SHARDPLAN_VERSION);
+    json_push_key(out, "digests");
+    json_push_object(out);
+    json_push_key_string(out, noun, text_build(command->arena, "%016llx", digest));
+    push_profile_digest(command, out);
+    json_pop_object(out);
+}
+
 void report_push_configuration(struct command *command, const struct problem *problem,
                                const struct plan *plan, struct json_writer *out)
 {
