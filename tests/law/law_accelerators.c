@@ -2,25 +2,8 @@
 #include <string.h>
 
 #include "base/data_folder.h"
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 #include "topologies/accelerator.h"
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    arena_init(&arena);
-    diag_init(&diag, &arena);
-}
-
-static const char *message(void)
-{
-    struct text text;
-    text_init(&text, &arena);
-    diag_dump(&diag, &text);
-    return text.bytes;
-}
 
 static const char *dump_accelerator(const struct accelerator *accelerator)
 {
@@ -37,8 +20,9 @@ static struct accelerator read_accelerator(const char *text)
     struct accelerator out;
     struct json *document;
     ck_assert_msg(json_open_text("dump", text, strlen(text), false, &arena, &document, &diag), "%s",
-                  message());
-    ck_assert_msg(accelerator_read_json(json_root(document), &arena, &out, &diag), "%s", message());
+                  messages());
+    ck_assert_msg(accelerator_read_json(json_root(document), &arena, &out, &diag), "%s",
+                  messages());
     json_close(document);
     return out;
 }
@@ -56,11 +40,11 @@ static void each_accelerator(void (*law)(const struct accelerator *, struct json
         const char *name;
         ck_assert_msg(
             json_open(data_folder_find(relative, &arena), false, &arena, &document, &diag), "%s",
-            message());
+            messages());
         ck_assert(json_value_string(json_find(json_root(document), "name"), &name));
         ck_assert_msg(
             accelerator_read(name, (struct diag_place){.file = NULL}, &arena, &found, &diag), "%s",
-            message());
+            messages());
         ck_assert_str_eq(found.name, name);
         law(&found, json_root(document));
         json_close(document);
@@ -74,7 +58,7 @@ static void is_good_and_written_as_read(const struct accelerator *accelerator,
                                         struct json_value unused)
 {
     (void)unused;
-    ck_assert_msg(accelerator_check(accelerator, &diag), "%s", message());
+    ck_assert_msg(accelerator_check(accelerator, &diag), "%s", messages());
     ck_assert_uint_gt(accelerator->memory_bytes, 0);
     ck_assert_msg(accelerator->source[0] != '\0', "%s has no source", accelerator->name);
     const char *first = dump_accelerator(accelerator);
@@ -98,7 +82,7 @@ static void is_found_by_aliases(const struct accelerator *accelerator, struct js
         ck_assert(json_value_string(json_find_index(aliases, i), &alias));
         ck_assert_msg(
             accelerator_read(alias, (struct diag_place){.file = NULL}, &arena, &found, &diag), "%s",
-            message());
+            messages());
         ck_assert_str_eq(found.name, accelerator->name);
     }
 }

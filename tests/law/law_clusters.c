@@ -4,25 +4,8 @@
 
 #include "base/data_folder.h"
 #include "base/random.h"
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 #include "topologies/cluster.h"
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    arena_init(&arena);
-    diag_init(&diag, &arena);
-}
-
-static const char *message(void)
-{
-    struct text text;
-    text_init(&text, &arena);
-    diag_dump(&diag, &text);
-    return text.bytes;
-}
 
 /* --- clusters of the zoo ---------------------------------------------------------------------- */
 
@@ -42,9 +25,9 @@ static void is_written_as_read(const struct cluster *cluster)
     struct cluster again;
     const char *first = dump_cluster(cluster);
     ck_assert_msg(json_open_text("dump", first, strlen(first), false, &arena, &document, &diag),
-                  "%s", message());
+                  "%s", messages());
     ck_assert_msg(cluster_read_json(json_root(document), "dump", &arena, &again, &diag), "%s",
-                  message());
+                  messages());
     json_close(document);
     ck_assert_str_eq(dump_cluster(&again), first);
     ck_assert_uint_eq(again.digest, cluster->digest);
@@ -58,8 +41,8 @@ static void grow_zoo_cluster(const char *file, void (*law)(const struct cluster 
         const struct arena_mark mark = arena_find_mark(&arena);
         struct cluster cluster;
         const char *name = text_build(&arena, "%s:%u", file, nodes[i]);
-        ck_assert_msg(cluster_read(name, &arena, &cluster, &diag), "%s", message());
-        ck_assert_msg(cluster_check(&cluster, &diag), "%s", message());
+        ck_assert_msg(cluster_read(name, &arena, &cluster, &diag), "%s", messages());
+        ck_assert_msg(cluster_check(&cluster, &diag), "%s", messages());
         ck_assert_uint_eq(cluster.levels[cluster.level_count - 1].degree, nodes[i]);
         law(&cluster);
         arena_pop(&arena, mark);
@@ -73,7 +56,7 @@ static void each_zoo_cluster(void (*law)(const struct cluster *))
     uint32_t count = 0;
     for (; files[count] != NULL; count++) {
         struct cluster as_written;
-        ck_assert_msg(cluster_read(files[count], &arena, &as_written, &diag), "%s", message());
+        ck_assert_msg(cluster_read(files[count], &arena, &as_written, &diag), "%s", messages());
         ck_assert_str_eq(as_written.name, files[count]);
         law(&as_written);
         if (as_written.level_count > 0) {
@@ -193,7 +176,7 @@ static struct cluster build_levels(uint32_t count, const enum level_kind *kinds,
         }
         cluster.device_count *= degrees[i];
     }
-    ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", message());
+    ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", messages());
     return cluster;
 }
 
@@ -328,7 +311,7 @@ START_TEST(ways_over_grids_are_shortest)
             cluster.device_count *= shapes[i].shape[axis];
         }
         cluster.levels[0].degree = cluster.device_count;
-        ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", message());
+        ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", messages());
         is_written_as_read(&cluster);
         pairs_are_symmetric(&cluster);
         for (uint32_t pair = 0; pair < cluster.device_count * cluster.device_count; pair++) {
@@ -413,7 +396,7 @@ static struct cluster build_graph(struct random *dice)
                               .half_duplex = random_pop_below(dice, 4) == 0};
         }
     }
-    ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", message());
+    ck_assert_msg(cluster_build(&cluster, &arena, &diag), "%s", messages());
     return cluster;
 }
 

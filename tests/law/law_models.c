@@ -5,19 +5,8 @@
 #include <string.h>
 
 #include "base/data_folder.h"
+#include "tests/fresh.h"
 #include "tests/law/same_transformer.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
-
-static const char *messages(void)
-{
-    struct text text;
-    text_init(&text, &arena);
-    diag_dump(&diag, &text);
-    return text.bytes;
-}
 
 static struct model read_shipped(const char *folder, const char *file)
 {

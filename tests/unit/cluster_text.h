@@ -4,17 +4,8 @@
 
 #include <string.h>
 
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 #include "topologies/cluster.h"
-
-static struct arena arena;
-static struct diag diag;
-
-static inline void begin(void)
-{
-    arena_init(&arena);
-    diag_init(&diag, &arena);
-}
 
 static inline bool read_text(const char *text, struct cluster *out)
 {

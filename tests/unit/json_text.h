@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 
-static struct arena arena;
-static struct diag diag;
 static struct json *document;
 
 static inline bool open_text(const char *text, bool lenient)
@@ -28,15 +26,6 @@ static inline void close_text(void)
 {
     json_close(document);
     arena_release(&arena);
-}
-
-/* What a person would see. */
-static inline const char *messages(void)
-{
-    struct text text;
-    text_init(&text, &arena);
-    diag_dump(&diag, &text);
-    return text.bytes;
 }
 
 #endif

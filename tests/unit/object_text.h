@@ -5,16 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
-
-static inline void begin(void)
-{
-    arena_init(&arena);
-    diag_init(&diag, &arena);
-}
+#include "tests/fresh.h"
 
 static inline bool read_object_text(const char *text, bool (*read_object)(struct json_value))
 {

@@ -5,27 +5,10 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 
-static struct arena arena;
-static struct diag diag;
 static struct plan_file file;
 static struct problem problem;
-
-static inline void begin(void)
-{
-    arena_init(&arena);
-    diag_init(&diag, &arena);
-}
-
-/* What a person would see. */
-static inline const char *messages(void)
-{
-    struct text text;
-    text_init(&text, &arena);
-    diag_dump(&diag, &text);
-    return text.bytes;
-}
 
 static inline bool read_text(const char *text)
 {

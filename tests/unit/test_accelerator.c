@@ -4,17 +4,8 @@
 #include <string.h>
 
 #include "base/data_folder.h"
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 #include "topologies/catalogue.h"
-
-static struct arena arena;
-static struct diag diag;
-
-static void begin(void)
-{
-    arena_init(&arena);
-    diag_init(&diag, &arena);
-}
 
 static bool read_name(const char *name, struct accelerator *out)
 {

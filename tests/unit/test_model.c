@@ -5,10 +5,7 @@
 #include <sys/stat.h>
 
 #include "models/transformer.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 static bool read_text(const char *text, struct model *out)
 {
@@ -21,14 +18,6 @@ static bool read_text(const char *text, struct model *out)
     const bool good = model_read_json(json_root(document), "called", &arena, out, &diag);
     json_close(document);
     return good;
-}
-
-static const char *messages(void)
-{
-    struct text text;
-    text_init(&text, &arena);
-    diag_dump(&diag, &text);
-    return text.bytes;
 }
 
 #define SHAPE "\"layers\": 2, \"hidden\": 64, \"heads\": 4, \"ffn\": 128, \"vocab\": 100"
