@@ -1,7 +1,7 @@
 /* The measured path from end to end on this CPU: profile, prices, a real chain of products. */
 #include <stdlib.h>
 
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 #include "tools/profiler/measure.h"
 
 #define CPU "xeon-8480+" /* any CPU of the list: measurements replace its formulas */
@@ -19,9 +19,6 @@
 #ifndef SLOWED
 #define SLOWED false
 #endif
-
-static struct arena arena;
-static struct diag diag;
 
 /* Shapes between the measured ones, as the layers of a small network would ask for. */
 static const struct machine_matmul chain[] = {
@@ -92,8 +89,7 @@ START_TEST(a_profile_predicts_a_chain)
     for (uint32_t i = 0; i < ATTEMPTS && error_frac > TOLERANCE_FRAC; i++) {
         struct accelerator device;
         struct profile profile;
-        arena_init(&arena);
-        diag_init(&diag, &arena);
+        begin();
         ck_assert(accelerator_read(CPU, (struct diag_place){.file = NULL}, &arena, &device, &diag));
         struct prices prices = {.accelerators = &device, .accelerator_count = 1, .bench = true};
         ck_assert(machine_cpu.open(12u << 20));

@@ -6,11 +6,8 @@
 #include <dirent.h>
 #include <string.h>
 
+#include "tests/fresh.h"
 #include "tests/law/same_transformer.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
 
 static const char *folder(void)
 {
@@ -126,8 +123,7 @@ START_TEST(every_trimmed_file_reads_or_says_why)
 {
     struct tally tally = {.read = 0};
     struct json *document;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     const char *path = text_build(&arena, "%s-bulk/gpu_poor-all_configs.json", folder());
     if (!json_open(path, true, &arena, &document, &diag)) {
         puts("# no hf-config-bulk");

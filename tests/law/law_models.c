@@ -156,8 +156,7 @@ START_TEST(cached_numbers_per_token)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct model model;
-        arena_init(&arena);
-        diag_init(&diag, &arena);
+        begin();
         ck_assert_msg(model_read(rows[i].name, &arena, &model, &diag), "%s", messages());
         ck_assert_msg(model_count_cache_elements(&model) == rows[i].numbers, "%s: %llu",
                       rows[i].name, (unsigned long long)model_count_cache_elements(&model));
@@ -183,8 +182,7 @@ START_TEST(published_parameters)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct model model;
-        arena_init(&arena);
-        diag_init(&diag, &arena);
+        begin();
         ck_assert_msg(model_read(rows[i].name, &arena, &model, &diag), "%s", messages());
         ck_assert_msg(model_count_parameters(&model) == rows[i].parameters, "%s", rows[i].name);
         arena_release(&arena);

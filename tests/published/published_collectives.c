@@ -3,10 +3,7 @@
 
 #include "costmodel/collective_cost.h"
 #include "sim/collective_run.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 /* nccl-tests: bytes over time, times 2(p-1)/p for an all-reduce, (p-1)/p for the others. */
 static const struct {
@@ -50,8 +47,7 @@ static void expect_near(const char *judge, double busbw_Bps, uint32_t row)
 
 START_TEST(bandwidths_are_as_published)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct cluster cluster;
         struct prices prices;

@@ -1,9 +1,6 @@
 /* Makespans of a pipeline whose stages run what is ready, beside the fixed order, as published. */
 #include "sim/ready_run.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 static const double forward_s[4] = {1, 1, 1, 1}, backward_s[4] = {2, 2, 2, 2};
 
@@ -35,8 +32,7 @@ static const struct {
 START_TEST(hiccups)
 {
     static const uint32_t caps[4] = {4, 3, 2, 1};
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct stream stream;
         struct schedule_run_result fixed;

@@ -3,10 +3,7 @@
 #include <string.h>
 
 #include "models/model.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 static const char *first_message(void)
 {
@@ -36,8 +33,7 @@ static void expect_count(struct json_value row)
 START_TEST(configs_have_their_parameters)
 {
     struct json *document;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     const char *path =
         text_build(&arena, "%s/tests/published/model_parameters.json", getenv("SHARDPLAN_DATA"));
     ck_assert_msg(json_open(path, false, &arena, &document, &diag), "%s", first_message());

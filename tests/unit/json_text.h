@@ -11,8 +11,7 @@ static struct json *document;
 
 static inline bool open_text(const char *text, bool lenient)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     return json_open_text("t.json", text, strlen(text), lenient, &arena, &document, &diag);
 }
 

@@ -3,15 +3,11 @@
 
 #include <string.h>
 
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 static void init(void)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
 }
 
 static const char *dump(void)

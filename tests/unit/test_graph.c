@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 #define AXES \
     "\"axes\": [{\"name\": \"batch\"}, {\"name\": \"pixels\", \"size\": 100}, " \
@@ -26,8 +23,7 @@ static struct diag diag;
 static bool read_text(const char *text, struct model *out)
 {
     struct json *document;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     ck_assert_msg(json_open_text("g.json", text, strlen(text), false, &arena, &document, &diag),
                   "%s", text);
     const bool good = graph_read(json_root(document), "g", &arena, out, &diag);

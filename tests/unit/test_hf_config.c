@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "models/model.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 /* Sizes that every family accepts; the rest of the object follows. */
 #define CONFIG(type, more) \
@@ -23,8 +20,7 @@ static bool read_text(const char *text, struct transformer *out)
 {
     struct model model;
     struct json *document;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     ck_assert_msg(json_open_text("config.json", text, strlen(text), true, &arena, &document, &diag),
                   "%s", text);
     const bool good = model_read_json(json_root(document), "m", &arena, &model, &diag);

@@ -10,8 +10,7 @@
 static bool read_text(const char *text, struct model *out)
 {
     struct json *document;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     if (!json_open_text("m.json", text, strlen(text), true, &arena, &document, &diag)) {
         return false;
     }
@@ -115,14 +114,12 @@ START_TEST(names_are_found)
     } rows[] = {{"llama-3.1-8b", "llama-3.1-8b"}, {"Llama-3.1-8B", "llama-3.1-8b"}};
     struct model model;
     for (uint32_t i = 0; i < 2; i++) {
-        arena_init(&arena);
-        diag_init(&diag, &arena);
+        begin();
         ck_assert(model_read(rows[i].word, &arena, &model, &diag));
         ck_assert_str_eq(model.name, rows[i].name);
         arena_release(&arena);
     }
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     ck_assert(!model_read("lama-3.1-8b", &arena, &model, &diag));
     ck_assert_int_eq(diag.entries[0].code, DIAG_M201);
     ck_assert_str_eq(diag.entries[0].hint, "did you mean 'llama-3.1-8b'?");

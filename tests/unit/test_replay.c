@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 
-static struct arena arena;
-static struct diag diag;
 static struct replay_plan plan;
 static struct replay_result result;
 static void *scratch;
@@ -14,8 +12,7 @@ static void *scratch;
 static void build(const char *table)
 {
     struct stream stream;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     ck_assert(stream_read_table("t", table, strlen(table), &arena, &stream, &diag));
     replay_build(&stream, &arena, &plan);
     scratch = arena_push(&arena, 1, replay_count_scratch(&plan));

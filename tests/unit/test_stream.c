@@ -4,16 +4,13 @@
 
 #include <string.h>
 
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 
-static struct arena arena;
-static struct diag diag;
 static struct stream stream;
 
 static bool read_text(const char *table)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     return stream_read_table("t.csv", table, strlen(table), &arena, &stream, &diag);
 }
 
@@ -97,8 +94,7 @@ START_TEST(names_the_first_bad_cell_of_a_row)
         memcpy(&text[i], "x,", 2);
     }
     memcpy(text, "x,x\n", 4);
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     ck_assert(!stream_read_table("huge", text, strlen(text), &arena, &stream, &diag));
     ck_assert_uint_eq(diag.count, 2);
     ck_assert_uint_eq(diag.entries[1].place.line, 2);
@@ -145,8 +141,7 @@ END_TEST
 
 START_TEST(refusal_names_what_would_do)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     const struct schedule *schedule = schedule_find("interleaved");
     ck_assert(!stream_build(schedule, &(struct schedule_shape){4, 2, 6}, &arena, &stream, &diag));
     ck_assert_uint_eq(diag.entries[0].code, DIAG_P440);

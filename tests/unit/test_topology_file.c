@@ -3,11 +3,8 @@
 
 #include "base/data_folder.h"
 #include "base/file_text.h"
-#include "tests/tap_main.h"
+#include "tests/fresh.h"
 #include "topologies/cluster.h"
-
-static struct arena arena;
-static struct diag diag;
 
 static const char *sample(const char *name)
 {
@@ -17,8 +14,7 @@ static const char *sample(const char *name)
 static bool read_one(const char *name, const char *device, const char *fabric, const char *nodes,
                      struct cluster *out)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     const struct cluster_request request = {.text = text_build(&arena, "%s%s", sample(name), nodes),
                                             .device = device,
                                             .fabric = fabric};
@@ -155,8 +151,7 @@ START_TEST(unlike_clusters_are_joined)
 {
     const struct cluster_request request = {.text = "dgx-a100:2,dgx-v100:3", .fabric = "ib-hdr"};
     struct cluster cluster;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     ck_assert(cluster_read_request(&request, &arena, &cluster, &diag));
     ck_assert_uint_eq(cluster.device_count, 40);
     ck_assert_str_eq(cluster_find_accelerator(&cluster, 15)->name, "A100-SXM4-80GB");

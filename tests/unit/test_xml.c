@@ -2,15 +2,11 @@
 #include <string.h>
 
 #include "base/xml.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 static bool read_one(const char *text, struct xml *out)
 {
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     return xml_read("t.xml", text, strlen(text), &arena, out, &diag);
 }
 

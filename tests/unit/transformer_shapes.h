@@ -6,10 +6,7 @@
 
 #include "models/model.h"
 #include "models/transformer.h"
-#include "tests/tap_main.h"
-
-static struct arena arena;
-static struct diag diag;
+#include "tests/fresh.h"
 
 static const struct transformer gpt = {
     .architecture = "native",
@@ -63,8 +60,7 @@ static inline struct transformer with_experts(uint32_t shared_ffn, uint32_t firs
 static inline struct model build(struct transformer shape)
 {
     struct model model;
-    arena_init(&arena);
-    diag_init(&diag, &arena);
+    begin();
     ck_assert(transformer_check(&shape, NULL, &diag));
     ck_assert(transformer_build(&shape, "m", &arena, &model, &diag));
     ck_assert(model_check(&model, &diag));
