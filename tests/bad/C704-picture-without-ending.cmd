@@ -1,0 +1,1 @@
+plot validation @ -o picture
