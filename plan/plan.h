@@ -141,6 +141,9 @@ uint32_t plan_count_stages(const struct plan *plan);
 uint64_t plan_count_replicas(const struct problem *problem, const struct plan *plan);
 /* global_batch / (replicas * micro_batch); 0 when not whole. */
 uint32_t plan_count_micro_batches(const struct problem *problem, const struct plan *plan);
+/* Micro-batches that pass the stages in a step: more than once each where the optimizer asks for
+ * several forwards. */
+uint32_t plan_count_passes(const struct problem *problem, const struct plan *plan);
 /* Product of all factor degrees of all groups: devices used. */
 uint64_t plan_count_devices(const struct plan *plan);
 /* Layers that a plan spreads over its stages: the chain without a first and a last part that run

@@ -87,6 +87,16 @@ uint32_t plan_count_micro_batches(const struct problem *problem, const struct pl
     return count > UINT32_MAX ? 0 : (uint32_t)count;
 }
 
+uint32_t plan_count_passes(const struct problem *problem, const struct plan *plan)
+{
+    const struct setup *setup = problem->setup;
+    const uint64_t each = task_trains(&setup->task) && setup->optimizer->forwards > 1
+                              ? setup->optimizer->forwards
+                              : 1;
+    const uint64_t count = each * plan_count_micro_batches(problem, plan);
+    return count > UINT32_MAX ? 0 : (uint32_t)count;
+}
+
 uint64_t plan_count_devices(const struct plan *plan)
 {
     uint64_t devices = 0;

@@ -81,7 +81,7 @@ static void check_shape(struct plan_rules *rules, uint32_t stages)
     const struct schedule_shape shape = {
         .stages = stages,
         .chunks = schedule->chunks,
-        .micro_batches = plan_count_micro_batches(rules->problem, rules->plan),
+        .micro_batches = plan_count_passes(rules->problem, rules->plan),
     };
     if (schedule->schedule == NULL) {
         if (schedule->table == NULL && stages > 1)

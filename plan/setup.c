@@ -187,6 +187,28 @@ uint64_t setup_count_positions(const struct setup *setup, bool images)
     return images ? setup->prompt_length + (setup->output_length + 1) / 2 : 1;
 }
 
+bool setup_has_backward(const struct setup *setup)
+{
+    return task_trains(&setup->task) && setup->optimizer->forwards == 0;
+}
+
+/* The task is the optimizer. */
+static bool settle_forwards(struct setup *setup, struct diag *diag)
+{
+    static const char *const usual[] = {"adam", "sgd", "zo"};
+    bool is_usual = false;
+    for (uint32_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        is_usual = is_usual || strcmp(setup->optimizer->name, usual[i]) == 0;
+    }
+    if (!is_usual) {
+        return diag_push(diag, DIAG_P401, (struct diag_place){0}, "leave the optimizer out",
+                         "task '%s' has an update of its own: not optimizer '%s'", setup->task.text,
+                         setup->optimizer->name);
+    }
+    setup->optimizer = optimizer_find("zo");
+    return true;
+}
+
 /* Where tokens are generated the host is out of the way: engines replay a captured graph of the
  * whole forward, kernel behind kernel. */
 static const struct runtime *without_host(const struct runtime *runtime, struct arena *arena)
@@ -201,6 +223,9 @@ static const struct runtime *without_host(const struct runtime *runtime, struct 
 bool setup_settle(struct setup *setup, struct arena *arena, struct diag *diag)
 {
     const struct diag_place nowhere = {0};
+    if (setup->task.kind == TASK_ZO && !settle_forwards(setup, diag)) {
+        return false;
+    }
     if (!task_generates(&setup->task)) {
         if (setup->prompt_length == 0 && setup->output_length == 0)
             return true;

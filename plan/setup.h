@@ -123,9 +123,16 @@ struct optimizer {
                                      * of their format */
     double update_bytes;            /* memory traffic per parameter of one fused update, master copy
                                      * and gradient included (derived in plan/optimizer.c) */
+    uint32_t forwards;              /* > 0: so many forwards of perturbed weights and no backward;
+                                     * the update is made of their losses, which alone travel */
+    uint32_t matrix_steps;          /* > 0: the update of a matrix is made orthogonal by so many
+                                     * Newton-Schulz steps; tables and vectors follow `rest` */
+    const struct optimizer *rest;
 };
 const struct optimizer *optimizer_find(const char *name);
 const char *const *optimizer_names(void);
+/* That which updates a weight: itself, or its `rest` for what is no matrix. */
+const struct optimizer *optimizer_of(const struct optimizer *optimizer, bool is_matrix);
 
 /* Sequences of a step, tokens of a sequence: more are refused where they are read. */
 #define SETUP_BATCH_MAX (UINT64_C(1) << 40)
@@ -178,8 +185,11 @@ struct setup {
 /* Positions of the axis "seq" in one step, and of its images (the keys that queries meet): all
  * tokens of a sequence, but in decoding one, which meets those that are there on average. */
 uint64_t setup_count_positions(const struct setup *setup, bool images);
-/* Settles what follows from task, prompt and output length: seq_length where it is not given (0),
- * and the runtime's host times. False: lengths that do not fit together (P401). */
+/* Does anything come back through the layers: gradients? */
+bool setup_has_backward(const struct setup *setup);
+/* Settles what follows from task, prompt and output length: the optimizer of task "zo", seq_length
+ * where it is not given (0), and the runtime's host times. False: lengths that do not fit together
+ * (P401). */
 bool setup_settle(struct setup *setup, struct arena *arena, struct diag *diag);
 /* Absent keys: adam, runtime "any", flash attention, pretraining, one step, no headroom, no
  * spares. */

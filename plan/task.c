@@ -19,7 +19,7 @@ static const struct {
     [TASK_FREEZE] = {"freeze", true, true, true},
     [TASK_PREFILL] = {"prefill", false, true, false},
     [TASK_DECODE] = {"decode", false, true, false},
-    [TASK_ZO] = {"zo", true, false, false},
+    [TASK_ZO] = {"zo", true, true, false},
     [TASK_SERVE] = {"serve", false, false, false},
     [TASK_ITERATE] = {"iterate", true, false, false},
 };

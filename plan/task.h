@@ -16,7 +16,7 @@ enum task_kind {
     TASK_FREEZE,                /* some parts of the model are not trained */
     TASK_PREFILL,               /* prompts run forward, their keys and values stay */
     TASK_DECODE,                /* one more token for every sequence */
-    TASK_ZO,                    /* zeroth-order: forwards only, not costed yet */
+    TASK_ZO,                    /* zeroth-order: every weight, by optimizer "zo" */
     TASK_SERVE,                 /* prefill and decode mixed, not costed yet */
     TASK_ITERATE,               /* an operator graph's own iteration, not costed yet */
     TASK_KIND_COUNT
@@ -29,7 +29,7 @@ struct task {
     uint32_t adapter_rank;      /* TASK_LORA, >= 1 */
 };
 
-#define TASK_FORMS "pretrain, sft, lora:RANK, freeze:PART[,PART...], prefill, decode"
+#define TASK_FORMS "pretrain, sft, lora:RANK, freeze:PART[,PART...], zo, prefill, decode"
 
 /* Reads "lora:16" and the like; P401 names the forms. */
 bool task_read(const char *text, struct diag_place place, struct arena *arena, struct task *out,

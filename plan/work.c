@@ -7,6 +7,8 @@
 
 #include "plan/work_inside.h"
 
+#define SCALAR_BYTES 4.0
+
 const char *work_cause_name(enum work_cause cause)
 {
     static const char *const names[CAUSE_COUNT] = {
@@ -82,7 +84,7 @@ static void start_part(struct work_builder *builder, uint32_t part)
 {
     const struct model *model = builder->model;
     builder->part = &model->parts[part];
-    builder->backward = has_backward(model, part);
+    builder->backward = !builder->work->forward_only && has_backward(model, part);
     builder->cuts = ARENA_PUSH(builder->arena, struct shard_cut, builder->part->op_count);
     builder->stored = ARENA_PUSH(builder->arena, struct shard_state, model->tensor_count);
     builder->known = ARENA_PUSH(builder->arena, bool, model->tensor_count);
@@ -246,10 +248,11 @@ static void push_stage_messages(struct work_builder *builder)
                                        .period = 1};
 }
 
-/* One fp32 scalar over every device that holds parameters. */
+/* Over every device that holds parameters: one fp32 scalar, or a loss per forward. */
 static void push_norm(struct work *work)
 {
-    if (work->forward_only) {
+    const struct setup *setup = work->problem->setup;
+    if (!task_trains(&setup->task)) {
         return;
     }
     const uint64_t devices = plan_count_devices(work->plan);
@@ -268,13 +271,14 @@ static void push_norm(struct work *work)
     while (dim_table[dim] != group->mesh[outermost].dim) {
         dim++;
     }
-    work->norm = (struct work_message){.kind = COLLECTIVE_ALL_REDUCE,
-                                       .group = work_group_index(work, &all),
-                                       .bytes = 4.0,
-                                       .dim = dim,
-                                       .cause = CAUSE_NORM,
-                                       .pieces = 1,
-                                       .period = 1};
+    work->norm = (struct work_message){
+        .kind = COLLECTIVE_ALL_REDUCE,
+        .group = work_group_index(work, &all),
+        .bytes = SCALAR_BYTES * (setup->optimizer->forwards > 1 ? setup->optimizer->forwards : 1),
+        .dim = dim,
+        .cause = CAUSE_NORM,
+        .pieces = 1,
+        .period = 1};
 }
 
 /* --- policies --------------------------------------------------------------------------------- */
@@ -307,10 +311,10 @@ void work_start(const struct problem *problem, const struct plan *plan, bool all
     out->problem = problem;
     out->plan = plan;
     out->keep = KEEP_ALL;
-    out->forward_only = !task_trains(&problem->setup->task);
+    out->forward_only = !setup_has_backward(problem->setup);
     out->shape = (struct schedule_shape){.stages = plan_count_stages(plan),
                                          .chunks = plan->schedule.chunks,
-                                         .micro_batches = plan_count_micro_batches(problem, plan)};
+                                         .micro_batches = plan_count_passes(problem, plan)};
     struct shard_mesh mesh;
     shard_mesh_build(problem, plan, &mesh);
     struct work_builder builder = {
@@ -342,7 +346,7 @@ void work_rewrite(const struct work *started, const struct plan *plan, struct wo
     copy_used(started, out);
     out->plan = plan;
     out->shape.chunks = plan->schedule.chunks;
-    out->shape.micro_batches = plan_count_micro_batches(started->problem, plan);
+    out->shape.micro_batches = plan_count_passes(started->problem, plan);
     assert(out->shape.micro_batches > 0);
     for (uint32_t i = 0; i < out->block_count; i++) {
         seal(&out->blocks[i].forward);

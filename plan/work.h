@@ -117,6 +117,9 @@ struct work_weights {
                                      * backward */
     uint32_t period, distance;      /* of the gradient sum */
     double extra_state_bytes;       /* per element: anchors, outer momentum */
+    bool is_matrix;                 /* updated as matrices (optimizer.matrix_steps) */
+    double orthogonal_flops;        /* of a step, all of them; this over their shorter sides: */
+    double orthogonal_per_row;
 };
 
 #define WORK_WEIGHTS_MAX 8

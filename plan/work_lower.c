@@ -47,13 +47,16 @@ static void add_memory(struct work *work, struct work_block *block,
     if (weights->frozen) {
         return;
     }
+    const struct optimizer *optimizer = optimizer_of(setup->optimizer, weights->is_matrix);
     block->gradients_bytes +=
-        n * (gradient_bytes(work->problem) + (double)setup->runtime->gradient_copy_bytes) /
-        (double)weights->gradient_shards;
-    block->moments_bytes += per_optimizer_shard * (double)setup->optimizer->state_bytes;
-    block->optimizer_bytes += per_optimizer_shard * ((double)setup->optimizer->state_bytes +
-                                                     master_bytes(work->problem)) +
-                              n * weights->extra_state_bytes;
+        work->forward_only
+            ? 0.0
+            : n * (gradient_bytes(work->problem) + (double)setup->runtime->gradient_copy_bytes) /
+                  (double)weights->gradient_shards;
+    block->moments_bytes += per_optimizer_shard * (double)optimizer->state_bytes;
+    block->optimizer_bytes +=
+        per_optimizer_shard * ((double)optimizer->state_bytes + master_bytes(work->problem)) +
+        n * weights->extra_state_bytes;
 }
 
 static struct work_message message_of(const struct work_weights *weights, enum collective_kind kind,
@@ -97,6 +100,9 @@ static void push_sums(struct work *work, struct work_block *block,
                       const struct work_weights *weights, struct arena *arena)
 {
     const double bytes = (double)weights->elements * gradient_bytes(work->problem);
+    if (work->forward_only) {
+        return;
+    }
     if (weights->group != NO_INDEX) {
         const bool scattered = weights->optimizer_shards > 1 || weights->gradient_shards > 1;
         struct work_message sum =
@@ -116,6 +122,35 @@ static void push_sums(struct work *work, struct work_block *block,
     }
 }
 
+static bool follows_stream(const struct work_items *items)
+{
+    return items->count > 0 && items->items[items->count - 1].compute.kind == OP_STREAM;
+}
+
+/* The ranks that share the states share the matrices out, whole ones; as square products of the
+ * side that the FLOPs have on average. */
+static void push_orthogonal(struct work *work, struct work_block *block,
+                            const struct work_weights *weights, struct arena *arena)
+{
+    const double side = weights->orthogonal_flops / weights->orthogonal_per_row;
+    const double flops = weights->orthogonal_flops / (double)weights->optimizer_shards;
+    const uint64_t m = side < 1.0 ? 1 : (uint64_t)(side + 0.5);
+    const double groups = flops / (2.0 * (double)m * (double)m * (double)m);
+    struct work_compute update = {.name = "orthogonalise",
+                                  .kind = OP_CONTRACT,
+                                  .pass = PASS_UPDATE,
+                                  .m = m,
+                                  .n = m,
+                                  .k = m,
+                                  .groups = groups < 1.0 ? 1 : (uint64_t)(groups + 0.5),
+                                  .density_frac = 1.0,
+                                  .flops = flops,
+                                  .bytes = groups * 6.0 * (double)m * (double)m,
+                                  .dtype = DTYPE_BF16};
+    (void)work;
+    work_push_compute(&block->update, arena, update);
+}
+
 static void push_update(struct work *work, struct work_block *block,
                         const struct work_weights *weights, struct arena *arena)
 {
@@ -127,15 +162,19 @@ static void push_update(struct work *work, struct work_block *block,
     update.dtype = work->problem->setup->dtype;
     update.density_frac = 1.0;
     update.bytes = (double)weights->elements / (double)weights->optimizer_shards *
-                   work->problem->setup->optimizer->update_bytes;
-    update.joined = block->update.count > 0;
+                   optimizer_of(work->problem->setup->optimizer, weights->is_matrix)->update_bytes;
+    update.joined = follows_stream(&block->update);
     work_push_compute(&block->update, arena, update);
+    if (weights->is_matrix) {
+        push_orthogonal(work, block, weights, arena);
+    }
 }
 
 static void lower_tied(struct work *work)
 {
     const struct work_block *last = &work->blocks[work->last_block];
-    for (uint32_t i = 0; work->shape.stages > 1 && i < last->weights_count; i++) {
+    const bool sums = work->shape.stages > 1 && !work->forward_only;
+    for (uint32_t i = 0; sums && i < last->weights_count; i++) {
         if (last->weights[i].tied && !last->weights[i].frozen) {
             work->tied.bytes += (double)last->weights[i].elements * gradient_bytes(work->problem);
         }

@@ -92,13 +92,15 @@ double work_saved_bytes(const struct work_builder *builder, enum work_keep keep,
 /* An op's operands and result in the form it wants them, with their gradients. */
 static double op_working_bytes(const struct work_builder *builder, uint32_t op)
 {
+    /* kept for a backward they are a class of their own; who generates needs those of one token */
+    const bool counts_logits = builder->backward || task_generates(&builder->problem->setup->task);
     const struct op *which = op_at(builder, op);
     double bytes = 0.0;
     for (uint32_t i = 0; i <= which->input_count; i++) {
         const uint32_t tensor = i < which->input_count ? which->inputs[i] : which->output;
         const struct tensor *what = &builder->model->tensors[tensor];
-        if (over_vocabulary(builder->model, what)) {
-            continue; /* counted as logits */
+        if (over_vocabulary(builder->model, what) && counts_logits) {
+            continue;
         }
         const bool mirrored = i < which->input_count && (which->mirrored >> i & 1u) != 0;
         const struct shard_state state =
@@ -138,10 +140,11 @@ void work_memory_build(struct work_builder *builder, struct work_block *block)
     block->logits_bytes = work_saved_bytes(builder, block->keep, true);
     block->working_bytes = 0.0;
     block->cache_bytes = 0.0;
+    const bool generates = task_generates(&builder->problem->setup->task);
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         const double bytes = op_working_bytes(builder, op);
         block->working_bytes = bytes > block->working_bytes ? bytes : block->working_bytes;
-        block->cache_bytes += builder->work->forward_only ? op_cache_bytes(builder, op) : 0.0;
+        block->cache_bytes += generates ? op_cache_bytes(builder, op) : 0.0;
     }
     if (block->keep == KEEP_BOUNDARY) {
         const uint32_t input = builder->part->input;
@@ -162,8 +165,11 @@ static void add_weights(struct work_block *block, struct work_weights weights)
     for (uint32_t i = 0; i < block->weights_count; i++) {
         struct work_weights *have = &block->weights[i];
         if (have->group == weights.group && have->side_group == weights.side_group &&
-            have->tied == weights.tied && have->frozen == weights.frozen) {
+            have->tied == weights.tied && have->frozen == weights.frozen &&
+            have->is_matrix == weights.is_matrix) {
             have->elements += weights.elements;
+            have->orthogonal_flops += weights.orthogonal_flops;
+            have->orthogonal_per_row += weights.orthogonal_per_row;
             return;
         }
     }
@@ -181,6 +187,42 @@ static struct shard_cut weight_cut(const struct work_builder *builder, uint32_t 
         shard_cut_find(builder->mesh, builder->model->tensors[output].axes, &cut);
     }
     return cut;
+}
+
+/* A Newton-Schulz step on m x n, m the shorter side: X X^T, its square, their product with X, each
+ * multiplication with its addition 2 (arXiv 2502.16982 section 2). The device does it on its own cut
+ * of the matrix, gate and up or K and V as one. */
+static void set_matrix(const struct work_builder *builder, uint32_t op, struct work_weights *out)
+{
+    const struct op *which = op_at(builder, op);
+    const struct model *model = builder->model;
+    const struct tensor *weight = &model->tensors[which->weights[0]];
+    const struct tensor *output = &model->tensors[which->output];
+    const axis_set input = model->tensors[which->inputs[0]].axes;
+    double rows = 1.0, columns = weight->copies, matrices = 1.0;
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        const double size = (double)shard_axis_size(builder->mesh, &builder->cuts[op], i);
+        if ((weight->axes >> i & 1u) == 0) {
+            continue;
+        }
+        const bool in = (input >> i & 1u) != 0, out_too = (output->axes >> i & 1u) != 0;
+        *(in && out_too ? &matrices : in ? &rows : &columns) *= size;
+    }
+    const double m = rows < columns ? rows : columns, n = rows < columns ? columns : rows;
+    const double flops = matrices * (4.0 * m * m * n + 2.0 * m * m * m) *
+                         builder->problem->setup->optimizer->matrix_steps;
+    out->is_matrix = true;
+    out->orthogonal_flops = flops;
+    out->orthogonal_per_row = flops / m;
+}
+
+/* Of matrix multiplies, but for those over the vocabulary. */
+static bool is_matrix(const struct work_builder *builder, uint32_t op, uint32_t weight)
+{
+    const struct op *which = op_at(builder, op);
+    return builder->problem->setup->optimizer->matrix_steps > 0 && weight == 0 &&
+           which->kind == OP_CONTRACT &&
+           !over_vocabulary(builder->model, &builder->model->tensors[which->weights[0]]);
 }
 
 /* Gradients of a weight are partial sums over every atom that cuts an axis which the weight
@@ -204,7 +246,7 @@ static struct work_weights weights_of(struct work_builder *builder, uint32_t op,
             dim = cut->dim[i];
         }
     }
-    return (struct work_weights){
+    struct work_weights weights = {
         .group = main_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, main_atoms),
         .side_group =
             side_atoms == 0 ? NO_INDEX : work_group_of_atoms(builder->work, mesh, side_atoms),
@@ -219,6 +261,10 @@ static struct work_weights weights_of(struct work_builder *builder, uint32_t op,
         .gradient_group = NO_INDEX,
         .optimizer_group = NO_INDEX,
         .period = 1};
+    if (is_matrix(builder, op, index)) {
+        set_matrix(builder, op, &weights);
+    }
+    return weights;
 }
 
 /* A weight that an earlier op of the part has too is there once. */

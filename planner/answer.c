@@ -48,7 +48,7 @@ static void fill_ranked(struct search *search, const struct leaf *leaf, struct r
     schedule->stages = stages;
     schedule->layers = ARENA_PUSH(search->arena, uint32_t, (size_t)stages * chunks);
     const struct schedule_shape shape = {stages, chunks,
-                                         plan_count_micro_batches(search->problem, out->plan)};
+                                         plan_count_passes(search->problem, out->plan)};
     const struct stream *stream = stream_cache_find(search, &leaf->form, &shape);
     for (uint32_t chunk = 0; chunk < stages * chunks; chunk++) {
         schedule->layers[stream->chunk_place[chunk]] = leaf->layers[chunk];

@@ -47,7 +47,7 @@ static double saved_bytes(const struct work *work)
 
 static bool keeps_for_backward(const struct work *work)
 {
-    return task_trains(&work->problem->setup->task);
+    return setup_has_backward(work->problem->setup);
 }
 
 double variant_floor_bytes(const struct variant *variant)

@@ -64,8 +64,8 @@ static const struct flag problem_list[] = {
     {.name = "--task",
      .kind = FLAG_TEXT,
      .value = "TASK",
-     .help = "what is done with the model: pretrain, sft, lora:RANK, freeze:PART[,PART...], "
-             "prefill, decode",
+     .help = "what is done with the model: pretrain, sft, lora:RANK, freeze:PART[,PART...], zo "
+             "(pretrain by --optimizer zo), prefill, decode",
      .fallback = "pretrain"},
     {.name = "--prompt-length",
      .kind = FLAG_COUNT,

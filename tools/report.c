@@ -44,7 +44,8 @@ void report_find_rates(const struct question *question, double step_s, struct re
     out->tokens_per_s =
         (double)setup->global_batch * (double)setup_count_positions(setup, false) / step_s;
     out->tokens_per_s_per_device = out->tokens_per_s / question->cluster.device_count;
-    const bool all = setup->task.kind == TASK_PRETRAIN || setup->task.kind == TASK_SFT;
+    const bool all = (setup->task.kind == TASK_PRETRAIN || setup->task.kind == TASK_SFT) &&
+                     setup_has_backward(setup);
     const double causal_flops = model_flops_per_token(&question->model, setup->seq_length, true);
     const double full_flops = model_flops_per_token(&question->model, setup->seq_length, false);
     out->mfu_frac = all && peak > 0.0 ? causal_flops * out->tokens_per_s / peak : 0.0;

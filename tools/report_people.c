@@ -110,6 +110,9 @@ static void dump_rates(struct command *command, const struct question *question,
             100.0 * rates.mfu_full_attention_frac);
     } else if (!task_trains(&question->setup.task)) {
         request_times_dump(command, question, verdict);
+    } else if (!setup_has_backward(&question->setup)) {
+        text_push(out, "MFU      not stated: a step is %u forwards\n",
+                  question->setup.optimizer->forwards);
     } else if (question->setup.task.kind != TASK_PRETRAIN) {
         text_push(out, "MFU      not stated: only a part of the model is trained\n");
     } else {

@@ -105,7 +105,7 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
     (void)arena;
     const uint32_t chunks = plan_count_stages(plan) * plan->schedule.chunks;
     const uint32_t most = (plan_count_layers(problem->model) + chunks - 1) / chunks;
-    if (index > most || !task_trains(&problem->setup->task))
+    if (index > most || !setup_has_backward(problem->setup))
         return false;
     memset(out, 0, sizeof *out);
     out->kind = &policy_keep;

@@ -96,6 +96,8 @@ static uint64_t count_sharers(const struct problem *problem, const struct plan *
 /* Text for people only: without a diag the caller wants no more than the answer. */
 #define REFUSE(diag, ...) ((diag) != NULL && diag_push((diag), __VA_ARGS__))
 
+static bool has_states(const struct setup *setup, uint32_t level);
+
 static bool fits(const struct problem *problem, const struct plan *plan,
                  const struct policy_use *use, struct diag *diag)
 {
@@ -109,6 +111,15 @@ static bool fits(const struct problem *problem, const struct plan *plan,
         return REFUSE(diag, DIAG_P420, nowhere, "shard the optimizer alone, or use one stage",
                       "runtime '%s' refuses sharding of level %u with %u pipeline stages",
                       runtime->name, level, stages);
+    if (task_trains(&problem->setup->task) && !has_states(problem->setup, level))
+        return REFUSE(diag, DIAG_P425, nowhere,
+                      problem->setup->optimizer->forwards > 0
+                          ? "share parameters too (level 3), or leave the policy out"
+                          : "share the optimizer alone",
+                      "optimizer '%s' does not go with sharding of level %u: it has %s",
+                      problem->setup->optimizer->name, level,
+                      problem->setup->optimizer->forwards > 0 ? "no gradients, no states"
+                                                              : "to see whole matrices");
     if (count_sharers(problem, plan, &use->values[FIELD_OVER]) == 1)
         return REFUSE(diag, DIAG_P425, nowhere, "leave the policy out",
                       "policy 'shard' spreads states over 1 rank: there is nothing to share");
@@ -202,6 +213,15 @@ static void rewrite(const struct policy_use *use, struct work *work)
     }
 }
 
+/* Forwards alone have neither gradients nor states; an optimizer that works on whole matrices has no
+ * use for pieces of them. */
+static bool has_states(const struct setup *setup, uint32_t level)
+{
+    return setup->optimizer->forwards > 0       ? task_trains(&setup->task) && level == 3
+           : setup->optimizer->matrix_steps > 0 ? task_trains(&setup->task) && level == 1
+                                                : task_trains(&setup->task);
+}
+
 /* The optimizer's states, those with gradients, those with parameters: over all ranks that have the
  * same weights. */
 static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index,
@@ -215,7 +235,7 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
         if (mesh->degree > 1 && cuts_data(problem->model, mesh->dim, mesh->variant))
             over[count++] = mesh->dim->name;
     }
-    if (index > 2 || count == 0 || !task_trains(&problem->setup->task))
+    if (index > 2 || count == 0 || !has_states(problem->setup, index + 1))
         return false;
     memset(out, 0, sizeof *out);
     out->kind = &policy_shard;

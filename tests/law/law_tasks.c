@@ -186,6 +186,72 @@ START_TEST(states_of_an_optimizer_in_place_are_eight_bytes)
 }
 END_TEST
 
+static double traffic_of(const struct work_items *items)
+{
+    double sum = 0.0;
+    for (uint32_t i = 0; i < items->count; i++) {
+        const struct work_item *item = &items->items[i];
+        sum += !item->is_message && item->compute.kind == OP_STREAM ? item->compute.bytes : 0.0;
+    }
+    return sum;
+}
+
+/* Two forwards, weights alone in memory, two losses on the wire, four passes over 2-byte weights;
+ * prefill of the same tokens does the same work once, and keeps its keys. */
+START_TEST(zeroth_order_is_two_forwards_and_four_passes_over_the_weights)
+{
+    for (uint32_t m = 0; m < DECODER_COUNT; m++) {
+        begin(decoders[m]);
+        const struct work *train = tensor_parallel(2, 1);
+        const double forward = flops_of(&middle(train)->forward);
+        const double elements = middle(train)->parameters_bytes / 2.0;
+        const uint32_t micro_batches = train->shape.micro_batches;
+        take_task("zo");
+        ck_assert(setup_settle(&setup, &arena, &diag));
+        ck_assert_str_eq(setup.optimizer->name, "zo");
+        const struct work *work = tensor_parallel(2, 1);
+        const struct work_block *block = middle(work);
+        ck_assert(work->forward_only && work->shape.micro_batches == 2 * micro_batches);
+        ck_assert(same(flops_of(&block->forward), forward));
+        ck_assert(same(block->parameters_bytes, 2.0 * elements));
+        ck_assert(block->gradients_bytes == 0.0 && block->optimizer_bytes == 0.0);
+        ck_assert(block->saved_bytes == 0.0 && block->cache_bytes == 0.0);
+        ck_assert(block->backward.count == 0 && block->sync.count == 0 && block->gather.count == 0);
+        ck_assert(same(traffic_of(&block->update), 4.0 * (2.0 + 2.0) * elements));
+        ck_assert(work->norm.bytes == 2 * 4.0 && work->tied.bytes == 0.0);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* A Newton-Schulz step on m x n, m <= n: 4 m^2 n + 2 m^3, five of them. Of a layer of Llama 2 7B q
+ * and the output are 4096 x 4096, k and v side by side 4096 x 8192, gate and up 4096 x 22016, down
+ * 11008 x 4096; norms are vectors with Adam's states. */
+START_TEST(muon_makes_each_matrix_orthogonal)
+{
+    static const double sides[][2] = {
+        {4096, 4096}, {4096, 4096}, {4096, 8192}, {4096, 22016}, {4096, 11008}};
+    double flops = 0.0, matrices = 0.0;
+    for (uint32_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+        const double m = sides[i][0], n = sides[i][1];
+        flops += 5.0 * (4.0 * m * m * n + 2.0 * m * m * m);
+        matrices += m * n;
+    }
+    begin("llama-2-7b");
+    setup.optimizer = optimizer_find("muon");
+    const struct work *work = tensor_parallel(1, 1);
+    const struct work_block *block = middle(work);
+    const double vectors = 2.0 * 4096.0, master = setup.runtime->master_bytes;
+    ck_assert(same(flops_of(&block->update), flops));
+    ck_assert(same(traffic_of(&block->update), 22.0 * matrices + 30.0 * vectors));
+    ck_assert(same(block->optimizer_bytes, (4.0 + master) * matrices + (8.0 + master) * vectors));
+    const struct work_block *head = &work->blocks[work->last_block];
+    ck_assert(flops_of(&head->update) == 0.0);
+    ck_assert(same(head->moments_bytes, 8.0 * (32000.0 + 1.0) * 4096.0));
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(tasks_that_make_no_sense_are_refused)
 {
     static const char *const bad[] = {"lora",          "lora:",     "lora:0", "lora:-1", "lora:1x",
@@ -205,4 +271,5 @@ END_TEST
 TAP_MAIN("law of tasks", adapters_have_the_published_parameters, only_adapters_have_gradients,
          frozen_parts_have_no_gradients, prefill_is_the_forward_alone,
          decoding_holds_and_reads_its_cache, states_of_an_optimizer_in_place_are_eight_bytes,
-         tasks_that_make_no_sense_are_refused)
+         zeroth_order_is_two_forwards_and_four_passes_over_the_weights,
+         muon_makes_each_matrix_orthogonal, tasks_that_make_no_sense_are_refused)

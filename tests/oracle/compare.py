@@ -3,12 +3,13 @@
 
 usage: compare.py RUNTIME SHARDPLAN [COUNT]
 
-RUNTIME is megatron, torchtitan or deepspeed. Plans are searched and exported for pairs of models and
-clusters; the real parser must accept each. Then COUNT (200) mutations are given to both. A
-disagreement is printed with both reasons. Needs, in the environment:
+RUNTIME is megatron, torchtitan, deepspeed or accelerate. Plans are searched and exported for pairs of
+models and clusters; the real parser must accept each. Then COUNT (200) mutations are given to both
+(accelerate: none, its files are not read back). A disagreement is printed with both reasons. Needs, in
+the environment:
 
   ORACLES             folder with the drivers oracle_RUNTIME.py: the parsers under stubs of torch
-  MEGATRON_SRC, TORCHTITAN_SRC, DEEPSPEED_SRC    checkouts of the runtimes
+  MEGATRON_SRC, TORCHTITAN_SRC, DEEPSPEED_SRC, ACCELERATE_SRC    checkouts of the runtimes
 
 Without them the test is skipped (exit 77). Exit 1 when shardplan accepts what the parser refuses.
 """
@@ -23,11 +24,17 @@ import subprocess
 import sys
 import tempfile
 
-SOURCES = {"megatron": "MEGATRON_SRC", "torchtitan": "TORCHTITAN_SRC", "deepspeed": "DEEPSPEED_SRC"}
+SOURCES = {"megatron": "MEGATRON_SRC", "torchtitan": "TORCHTITAN_SRC", "deepspeed": "DEEPSPEED_SRC",
+           "accelerate": "ACCELERATE_SRC"}
+PLANNED_FOR = {"accelerate": "fsdp"}
 MODELS = {
-    "megatron": ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt3-175b", "gpt2-xl"],
+    "megatron": ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt3-175b", "gpt2-xl",
+                 "deepseek-v2-lite", "mistral-7b"],
     "torchtitan": ["llama-3.1-8b", "deepseek-v2-lite", "llama-3.1-70b", "qwen3-8b", "qwen3-32b", "qwen3-30b-a3b"],
-    "deepspeed": ["llama-3.1-8b", "llama-3.1-70b", "mixtral-8x7b", "qwen3-8b", "qwen3-32b", "gpt2-xl"],
+    "deepspeed": ["llama-3.1-8b", "llama-3.1-70b", "mixtral-8x7b", "qwen3-8b", "qwen3-32b", "gpt2-xl",
+                  "gemma-2-9b", "nemotron-h-8b"],
+    "accelerate": ["llama-3.1-8b", "mixtral-8x7b", "qwen3-8b", "qwen3-32b", "gpt2-xl", "gemma-2-9b",
+                   "mamba2-2.7b", "qwen2.5-vl-7b"],
 }
 CLUSTERS = [("dgx-h100", 1), ("dgx-h100", 2), ("dgx-h100", 4), ("dgx-a100", 8)]
 KINDS = {"megatron": ("megatron-args", ".args"), "torchtitan": ("torchtitan-toml", ".toml"),
@@ -80,6 +87,27 @@ def parser_of(runtime):
             assert whole > 0 and whole % (t.local_batch_size * dp) == 0, "global batch"
             if p.pipeline_parallel_degree > 1:
                 assert t.local_batch_size % p.pipeline_parallel_microbatch_size == 0, "micro-batch"
+    elif runtime == "accelerate":
+        import importlib.metadata
+        import stubtorch
+        import torch  # noqa: F401, the stub
+        real = importlib.metadata.version
+        faked = {"torch": "2.8.0", "numpy": "2.0.0", "safetensors": "0.5", "huggingface_hub": "0.30", "psutil": "6.0"}
+        importlib.metadata.version = lambda name: faked.get(name) or real(name)
+        sys.path.insert(0, os.environ["ACCELERATE_SRC"])
+        from accelerate.commands.config.config_args import ClusterConfig
+        from accelerate.parallelism_config import ParallelismConfig
+
+        def ask(text, world):
+            with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+                file.write(text)
+                file.flush()
+                config = ClusterConfig.from_yaml_file(file.name)
+            assert config.num_processes == world, "num_processes"
+            sizes = {key[len("parallelism_config_"):]: value
+                     for key, value in (config.parallelism_config or {}).items() if key.endswith("_size")}
+            if sizes and sizes.get("tp_size", 1) == 1:  # tensor ranks ask for transformers itself
+                assert ParallelismConfig(**sizes).total_size == world, "total_size"
     else:
         import stubtorch
         import torch  # noqa: F401, the stub
@@ -206,7 +234,7 @@ def planned(shardplan, runtime, folder):
             path = os.path.join(folder, "plan.json")
             where = "%s:%d" % (cluster, nodes)
             status, _, _ = run(shardplan, "plan", "--model", model, "--cluster", where, "--global-batch-size", "256",
-                               "--seq-length", str(length), "--runtime", runtime, "-o", path)
+                               "--seq-length", str(length), "--runtime", PLANNED_FOR.get(runtime, runtime), "-o", path)
             if status != 0:
                 continue
             status, text, errors = run(shardplan, "export", path, "--to", runtime)
@@ -234,7 +262,7 @@ def main():
             if not good:
                 print("EXPORT REFUSED %s on %s: %s" % (model, where, reason))
         print("%d of %d exports accepted by the parser" % (accepted, len(cases)))
-        for _ in range(count):
+        for _ in range(count if runtime in KINDS else 0):
             model, where, world, length, text = rng.choice(cases)
             changed = MUTATIONS[runtime](text, rng)
             good, reason = answer(changed, world)
@@ -246,7 +274,8 @@ def main():
     for pair in sorted(tally):
         print("parser %-7s shardplan %-10s %d" % (pair[0], pair[1], tally[pair]))
     agree = tally.get(("accept", "accept"), 0) + tally.get(("refuse", "refuse"), 0)
-    print("%d of %d agree" % (agree, count))
+    if runtime in KINDS:
+        print("%d of %d agree" % (agree, count))
     return 1 if tally.get(("refuse", "accept"), 0) > 0 or accepted < len(cases) else 0
 
 

@@ -378,7 +378,7 @@ static const struct {
     {"packed-blocks", "sequence lengths;'balance'"},
     {"tables-beside-dense", "'hstu-dlrm';'tables';'overlap'"},
     {"vision-beside-text", "'vision-text-76b';2 groups"},
-    {"zeroth-order", "'zo';dimension pert;'offload';'scalars_only'"},
+    {"zeroth-order", "dimension pert;'offload';'scalars_only'"},
     {"phones-and-server", "13 groups;12 pipelines;'priority'"},
     {"stencil", "dimension p_x;'stencil-512'"},
     {"wafer", "order of devices;'streamed';'overlap'"},
