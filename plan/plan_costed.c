@@ -12,9 +12,6 @@ static void check_setup(struct plan_rules *rules)
     if (setup->mode != SETUP_STEP)
         plan_rule_break(rules, DIAG_P480, NULL, "mode '%s' cannot be costed yet: only '%s' can",
                         setup_mode_names()[setup->mode], setup_mode_names()[SETUP_STEP]);
-    if (setup->length_count > 0)
-        plan_rule_break(rules, DIAG_P480, NULL,
-                        "a distribution of sequence lengths cannot be costed yet");
     if (setup->phase_count > 0)
         plan_rule_break(rules, DIAG_P480, NULL, "training phases cannot be costed yet");
 }

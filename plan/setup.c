@@ -12,11 +12,17 @@ static const char *const modes[SETUP_MODE_COUNT + 1] = {
 
 static const char *const attentions[] = {"flash", "plain", NULL};
 
+static const char *const packings[PACKING_COUNT + 1] = {
+    [PACKING_PAD] = "padded",
+    [PACKING_PACK] = "packed",
+};
+
 static const char *const keys[] = {
-    "global_batch",  "seq_length",  "dtype",  "optimizer",
-    "runtime",       "attention",   "task",   "prompt_length",
-    "output_length", "cache_dtype", "mode",   "memory_headroom_frac",
-    "spare_devices", "lengths",     "phases", NULL,
+    "global_batch",  "seq_length",  "dtype",   "optimizer",
+    "runtime",       "attention",   "task",    "prompt_length",
+    "output_length", "cache_dtype", "mode",    "memory_headroom_frac",
+    "spare_devices", "lengths",     "packing", "expert_load",
+    "phases",        NULL,
 };
 
 const char *const *setup_mode_names(void)
@@ -27,6 +33,11 @@ const char *const *setup_mode_names(void)
 const char *const *setup_attention_names(void)
 {
     return attentions;
+}
+
+const char *const *setup_packing_names(void)
+{
+    return packings;
 }
 
 /* A choice that may be absent. */
@@ -86,8 +97,9 @@ static bool read_lengths(struct json_value object, struct arena *arena, struct s
 {
     static const char *const length_keys[] = {"length", "frac", NULL};
     struct json_value list;
-    uint32_t count = 0;
-    if (!read_list(object, "lengths", &list, &count, diag))
+    uint32_t count = 0, packing = PACKING_PAD;
+    if (!read_list(object, "lengths", &list, &count, diag) ||
+        !read_choice_or(object, "packing", packings, PACKING_PAD, &packing, diag))
         return false;
     struct length_share *lengths = ARENA_PUSH(arena, struct length_share, count);
     bool good = true;
@@ -100,6 +112,7 @@ static bool read_lengths(struct json_value object, struct arena *arena, struct s
     }
     out->lengths = lengths;
     out->length_count = count;
+    out->packing = (enum packing)packing;
     return good;
 }
 
@@ -166,6 +179,9 @@ static bool read_setup(struct json_value object, struct arena *arena, struct set
     good = json_read_u32_or(object, "spare_devices", 0, UINT32_MAX, 0, &out->spare_devices, diag) &&
            good;
     good = read_lengths(object, arena, out, diag) && good;
+    good = json_read_double_or(object, "expert_load", 1, SETUP_EXPERT_LOAD_MAX, 1,
+                               &out->expert_load, diag) &&
+           good;
     return read_phases(object, arena, out, diag) && good;
 }
 
@@ -185,6 +201,27 @@ uint64_t setup_count_positions(const struct setup *setup, bool images)
     if (setup->task.kind != TASK_DECODE)
         return setup->seq_length;
     return images ? setup->prompt_length + (setup->output_length + 1) / 2 : 1;
+}
+
+double setup_mean_length(const struct setup *setup)
+{
+    double mean = 0.0;
+    for (uint32_t i = 0; i < setup->length_count; i++) {
+        mean += setup->lengths[i].frac * (double)setup->lengths[i].length;
+    }
+    return setup->length_count == 0 ? (double)setup->seq_length : mean;
+}
+
+double setup_length_frac(const struct setup *setup, uint32_t index)
+{
+    return setup->lengths[index].frac * (double)setup->lengths[index].length /
+           setup_mean_length(setup);
+}
+
+double setup_token_frac(const struct setup *setup)
+{
+    return setup->packing == PACKING_PACK ? 1.0
+                                          : setup_mean_length(setup) / (double)setup->seq_length;
 }
 
 bool setup_has_backward(const struct setup *setup)
@@ -260,6 +297,14 @@ static bool check_lengths(const struct setup *setup, struct diag *diag)
                              (unsigned long long)setup->lengths[i].length,
                              (unsigned long long)setup->seq_length);
     }
+    if (setup->length_count > 0 && task_generates(&setup->task))
+        good = diag_push(diag, DIAG_P401, nowhere, "leave them out: prompts are of one length",
+                         "task '%s' does not take a distribution of sequence lengths",
+                         setup->task.text);
+    if (setup->length_count == 0 && setup->packing == PACKING_PACK)
+        good = diag_push(diag, DIAG_P401, nowhere, "state their lengths",
+                         "sequences are packed, but all are %llu tokens long",
+                         (unsigned long long)setup->seq_length);
     if (setup->length_count > 0 && (sum < 1 - 1e-6 || sum > 1 + 1e-6))
         good = diag_push(diag, DIAG_P401, nowhere, NULL,
                          "the shares of the sequence lengths sum to %g, not 1", sum);
@@ -283,6 +328,12 @@ bool setup_check(const struct setup *setup, struct diag *diag)
         good = diag_push(diag, DIAG_P401, nowhere, NULL,
                          "a memory headroom of %g leaves no memory: it must be below 1",
                          setup->memory_headroom_frac);
+    if (setup->expert_load != 0 &&
+        !(setup->expert_load >= 1 && setup->expert_load <= SETUP_EXPERT_LOAD_MAX))
+        good = diag_push(diag, DIAG_P401, nowhere, "1: all have as many",
+                         "the busiest expert rank has %g times the mean of tokens: it must be from "
+                         "1 to %g",
+                         setup->expert_load, SETUP_EXPERT_LOAD_MAX);
     return check_lengths(setup, diag) && good;
 }
 
@@ -297,6 +348,8 @@ static void dump_lengths(const struct setup *setup, struct json_writer *out)
         json_pop_object(out);
     }
     json_pop_array(out);
+    if (setup->packing != PACKING_PAD)
+        json_push_key_string(out, "packing", packings[setup->packing]);
 }
 
 static void dump_phases(const struct setup *setup, struct json_writer *out)
@@ -337,6 +390,8 @@ void setup_dump(const struct setup *setup, struct json_writer *out)
         json_push_key_u64(out, "spare_devices", setup->spare_devices);
     if (setup->length_count > 0)
         dump_lengths(setup, out);
+    if (setup->expert_load > 1)
+        json_push_key_double(out, "expert_load", setup->expert_load);
     if (setup->phase_count > 0)
         dump_phases(setup, out);
     json_pop_object(out);

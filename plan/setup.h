@@ -137,6 +137,7 @@ const struct optimizer *optimizer_of(const struct optimizer *optimizer, bool is_
 /* Sequences of a step, tokens of a sequence: more are refused where they are read. */
 #define SETUP_BATCH_MAX (UINT64_C(1) << 40)
 #define SETUP_LENGTH_MAX (UINT64_C(1) << 40)
+#define SETUP_EXPERT_LOAD_MAX 65536.0
 
 /* What one iteration is measured as. */
 enum setup_mode {
@@ -160,6 +161,14 @@ struct training_phase {
     uint64_t global_batch;          /* 0: the setup's */
 };
 
+/* What is done with sequences that are shorter than seq_length. */
+enum packing {
+    PACKING_PAD,                    /* filled up: they cost as much as the longest */
+    PACKING_PACK,                   /* put side by side until a row has seq_length tokens, each
+                                     * attending to itself; global_batch counts rows */
+    PACKING_COUNT
+};
+
 struct setup {
     uint64_t global_batch;          /* sequences per step */
     uint64_t seq_length;            /* tokens */
@@ -178,6 +187,9 @@ struct setup {
     uint32_t spare_devices;         /* devices that a plan may leave idle */
     const struct length_share *lengths;     /* length_count 0: all sequences are seq_length long */
     uint32_t length_count;
+    enum packing packing;           /* of the lengths */
+    double expert_load;             /* tokens of the busiest expert rank over the mean, >= 1;
+                                     * 0: not stated, 1 */
     const struct training_phase *phases;    /* phase_count 0: one phase */
     uint32_t phase_count;
 };
@@ -187,6 +199,12 @@ struct setup {
 uint64_t setup_count_positions(const struct setup *setup, bool images);
 /* Does anything come back through the layers: gradients? */
 bool setup_has_backward(const struct setup *setup);
+/* Share of the tokens of a step that are in sequences of that length, index into lengths. */
+double setup_length_frac(const struct setup *setup, uint32_t index);
+/* Share of the positions of a step that are tokens, not filling. */
+double setup_token_frac(const struct setup *setup);
+/* Tokens of a sequence, on average. */
+double setup_mean_length(const struct setup *setup);
 /* Settles what follows from task, prompt and output length: the optimizer of task "zo", seq_length
  * where it is not given (0), and the runtime's host times. False: lengths that do not fit together
  * (P401). */
@@ -203,6 +221,7 @@ unsigned long long setup_digest(const struct setup *setup, struct arena *arena);
  * kinds start at ATTENTION_ANY + 1. */
 const char *const *setup_mode_names(void);
 const char *const *setup_attention_names(void);
+const char *const *setup_packing_names(void);
 
 struct problem {
     const struct model *model;

@@ -166,6 +166,7 @@ void shard_mesh_build(const struct problem *problem, const struct plan *plan,
         apply_fold(out, &group->folds[i]);
     }
     fill_sizes(out, problem, plan->schedule.micro_batch);
+    out->routed_load = problem->setup->expert_load > 1.0 ? problem->setup->expert_load : 1.0;
 }
 
 void shard_cut_find(const struct shard_mesh *mesh, axis_set domain, struct shard_cut *out)
@@ -254,10 +255,23 @@ struct shard_state shard_state_gradient(const struct shard_mesh *mesh, const str
     return state_of(mesh, cut, tensor, mirrored, STATE_PARTIAL);
 }
 
+double shard_routed_load(const struct shard_mesh *mesh, const struct tensor *tensor,
+                         const int8_t at[ATOM_MAX])
+{
+    for (uint32_t i = 0; mesh->routed_load > 1.0 && i < mesh->atom_count; i++) {
+        if (mesh->atoms[i].instead != NO_INDEX && at[i] >= 0 && tensor->density < 1.0 &&
+            has_axis(tensor->axes, (uint32_t)at[i]) && mesh->model->axes[at[i]].size > 0) {
+            return mesh->routed_load;
+        }
+    }
+    return 1.0;
+}
+
 double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *tensor,
                             const struct shard_state *state)
 {
-    double elements = (double)tensor->copies * tensor->density;
+    double elements =
+        (double)tensor->copies * tensor->density * shard_routed_load(mesh, tensor, state->at);
     for (uint32_t axis = 0; axis < mesh->model->axis_count; axis++) {
         if (!has_axis(tensor->axes, axis)) {
             continue;
@@ -334,8 +348,9 @@ static bool take_move(const struct shard_mesh *mesh, const struct tensor *tensor
     for (uint32_t i = 0; i < mesh->atom_count; i++) {
         now->at[i] = has_axis(move->atoms, i) ? to->at[i] : now->at[i];
     }
-    move->elements =
-        move->action == SHARD_GATHER ? shard_count_elements(mesh, tensor, now) : before;
+    const double after = shard_count_elements(mesh, tensor, now);
+    const bool loaded = mesh->routed_load > 1.0 && move->action == SHARD_EXCHANGE && after > before;
+    move->elements = move->action == SHARD_GATHER || loaded ? after : before;
     return true;
 }
 

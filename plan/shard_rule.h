@@ -30,6 +30,7 @@ struct shard_mesh {
     uint32_t atom_count;
     const struct model *model;
     uint64_t sizes[AXIS_MAX];               /* of every axis under this setup, whole group */
+    double routed_load;                     /* of the busiest rank over the mean, >= 1 */
 };
 
 /* Per atom: axis index >= 0, STATE_WHOLE or STATE_PARTIAL. */
@@ -76,6 +77,11 @@ struct shard_state shard_state_operand(const struct shard_mesh *mesh, const stru
 /* State in which it leaves that operand's gradient. */
 struct shard_state shard_state_gradient(const struct shard_mesh *mesh, const struct shard_cut *cut,
                                         const struct tensor *tensor, bool mirrored);
+/* Of a tensor that has a part of its points (tokens sent to experts) where ranks hold different
+ * ones of what they are sent to: the busiest rank's share over the mean, else 1. at: axis cut per
+ * atom, of a state or of an op. */
+double shard_routed_load(const struct shard_mesh *mesh, const struct tensor *tensor,
+                         const int8_t at[ATOM_MAX]);
 /* Elements of the tensor on one device in that state (partial counts as whole), density and copies
  * included. */
 double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *tensor,

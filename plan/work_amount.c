@@ -95,6 +95,22 @@ static double attention_density(const struct op *op, uint64_t queries, uint64_t 
     BUG("op '%s' has no density", op->name);
 }
 
+/* Rows of several sequences: each meets its own keys alone. By the share of tokens that have that
+ * length, how many keys a token meets of those in the row. */
+static double row_density(const struct setup *setup, const struct op *op, uint64_t queries,
+                          uint64_t keys)
+{
+    const bool rows =
+        setup->packing == PACKING_PACK && queries == setup->seq_length && keys == queries;
+    double density = 0.0;
+    for (uint32_t i = 0; rows && i < setup->length_count; i++) {
+        const uint64_t length = setup->lengths[i].length;
+        density += setup_length_frac(setup, i) * (double)length / (double)keys *
+                   attention_density(op, length, length);
+    }
+    return rows ? density : attention_density(op, queries, keys);
+}
+
 /* Forward: X[m,k] W[k,n]; input gradient dY[m,n] W^T; weight gradient X^T dY. Axes in all three are
  * groups. */
 static void fill_contract(const struct work_builder *builder, const struct op *op,
@@ -106,7 +122,8 @@ static void fill_contract(const struct work_builder *builder, const struct op *o
     const axis_set groups = x->axes & w->axes & y->axes;
     const uint64_t n = product(builder, cut, w->axes & y->axes & ~groups) * w->copies;
     const uint64_t k = product(builder, cut, op->domain & ~y->axes);
-    const double rows = (double)product(builder, cut, x->axes & y->axes & ~groups) * x->density;
+    const double rows = (double)product(builder, cut, x->axes & y->axes & ~groups) * x->density *
+                        shard_routed_load(builder->mesh, x, cut->axis);
     const uint64_t m = rows < 1.0 ? 1 : (uint64_t)(rows + 0.5);
     out->groups = product(builder, cut, groups);
     out->m = out->pass == PASS_WEIGHT_GRADIENT ? k : m;
@@ -173,7 +190,8 @@ static void fill_attention(const struct work_builder *builder, const struct op *
     out->keys = shard_axis_size(builder->mesh, cut, axes.keys);
     out->head_dim = product(builder, cut, q & inner);
     out->value_dim = product(builder, cut, y & inner);
-    out->density_frac = attention_density(op, builder->mesh->sizes[axes.queries], out->keys);
+    out->density_frac =
+        row_density(builder->problem->setup, op, builder->mesh->sizes[axes.queries], out->keys);
     out->flash = builder->problem->setup->attention == ATTENTION_FLASH;
     const double pairs = (double)out->batch * (double)out->heads * (double)out->queries *
                          (double)out->keys * out->density_frac;

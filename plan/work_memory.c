@@ -190,8 +190,8 @@ static struct shard_cut weight_cut(const struct work_builder *builder, uint32_t 
 }
 
 /* A Newton-Schulz step on m x n, m the shorter side: X X^T, its square, their product with X, each
- * multiplication with its addition 2 (arXiv 2502.16982 section 2). The device does it on its own cut
- * of the matrix, gate and up or K and V as one. */
+ * multiplication with its addition 2 (arXiv 2502.16982 section 2). The device does it on its own
+ * cut of the matrix, gate and up or K and V as one. */
 static void set_matrix(const struct work_builder *builder, uint32_t op, struct work_weights *out)
 {
     const struct op *which = op_at(builder, op);

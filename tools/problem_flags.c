@@ -1,6 +1,7 @@
 /* Model, cluster, training setup from flags. */
 #include "tools/problem_flags.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "prices/profile.h"
@@ -12,6 +13,7 @@ static const struct diag_place nowhere = {0};
     "commas between them, a JSON file, a topology file of NCCL, hwloc or nvidia-smi " \
     "(node.xml:4 for four of them)"
 #define HEADROOM_FLAG "--memory-headroom"
+#define LENGTHS_FLAG "--lengths"
 #define DEVICE_FLAG \
     { \
         .name = "--device", .kind = FLAG_TEXT, .value = "KIND", \
@@ -91,6 +93,21 @@ static const struct flag problem_list[] = {
      .kind = FLAG_CHOICE,
      .help = "number format of keys and values that are kept",
      .absent = "as --dtype"},
+    {.name = LENGTHS_FLAG,
+     .kind = FLAG_TEXT,
+     .value = "N:F,...",
+     .help = "lengths of the sequences with their shares, such as 2048:0.7,8192:0.3",
+     .absent = "all of --seq-length"},
+    {.name = "--packing",
+     .kind = FLAG_CHOICE,
+     .help = "shorter sequences are padded, or packed into rows of --seq-length (then "
+             "--global-batch-size counts rows)",
+     .fallback = "padded"},
+    {.name = "--expert-load",
+     .kind = FLAG_NUMBER,
+     .value = "F",
+     .help = "tokens of the busiest expert-parallel rank over the mean",
+     .fallback = "1"},
     {.name = HEADROOM_FLAG,
      .kind = FLAG_NUMBER,
      .value = "F",
@@ -126,6 +143,8 @@ const struct flag *problem_flags_build(struct arena *arena)
             flags[i].choices = optimizer_names();
         } else if (strcmp(flags[i].name, "--attention") == 0) {
             flags[i].choices = setup_attention_names();
+        } else if (strcmp(flags[i].name, "--packing") == 0) {
+            flags[i].choices = setup_packing_names();
         }
     }
     return flags;
@@ -174,6 +193,57 @@ static bool read_task(struct command *command, struct setup *setup)
     return read_sizes(command, setup);
 }
 
+static bool refuse_lengths(struct command *command, const char *text)
+{
+    return diag_push(command->diag, DIAG_C704, nowhere, "such as 2048:0.7,8192:0.3",
+                     "%s is '%s': it must be lengths in tokens with their shares of the sequences",
+                     LENGTHS_FLAG, text);
+}
+
+static bool read_lengths(struct command *command, struct setup *setup)
+{
+    const char *text = NULL;
+    uint32_t count = 1;
+    if (!command_has(command, LENGTHS_FLAG)) {
+        return true;
+    }
+    if (!command_text(command, LENGTHS_FLAG, &text)) {
+        return false;
+    }
+    for (const char *at = text; *at != '\0'; at++) {
+        count += *at == ',' ? 1 : 0;
+    }
+    struct length_share *lengths = ARENA_PUSH(command->arena, struct length_share, count);
+    const char *at = text;
+    for (uint32_t i = 0; i < count; i++, at++) {
+        char *end;
+        lengths[i].length = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
+        if (lengths[i].length == 0 || lengths[i].length > SETUP_LENGTH_MAX || *end != ':' ||
+            end[1] < '0' || end[1] > '9') {
+            return refuse_lengths(command, text);
+        }
+        lengths[i].frac = strtod(end + 1, &end);
+        at = end;
+        if (*at != (i + 1 < count ? ',' : '\0') || !(lengths[i].frac <= 1.0)) {
+            return refuse_lengths(command, text);
+        }
+    }
+    setup->lengths = lengths;
+    setup->length_count = count;
+    return true;
+}
+
+static bool read_load(struct command *command, struct setup *setup)
+{
+    uint32_t packing = 0;
+    if (!command_choice(command, "--packing", &packing) ||
+        !command_number(command, "--expert-load", &setup->expert_load)) {
+        return false;
+    }
+    setup->packing = (enum packing)packing;
+    return read_lengths(command, setup);
+}
+
 static bool read_setup(struct command *command, struct question *out)
 {
     struct setup *setup = &out->setup;
@@ -185,6 +255,7 @@ static bool read_setup(struct command *command, struct question *out)
     good = command_choice(command, "--attention", &attention) && good;
     good = command_number(command, HEADROOM_FLAG, &setup->memory_headroom_frac) && good;
     good = command_count(command, "--spares", &spares) && good;
+    good = read_load(command, setup) && good;
     if (!good) {
         return false;
     }

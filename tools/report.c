@@ -37,17 +37,32 @@ static double peak_flops_per_s(const struct question *question)
     return peak;
 }
 
+/* Of sequences as long as they are. */
+static double flops_per_token(const struct question *question, bool causal)
+{
+    const struct setup *setup = &question->setup;
+    double sum = 0.0;
+    if (setup->length_count == 0) {
+        return model_flops_per_token(&question->model, setup->seq_length, causal);
+    }
+    for (uint32_t i = 0; i < setup->length_count; i++) {
+        sum += setup_length_frac(setup, i) *
+               model_flops_per_token(&question->model, setup->lengths[i].length, causal);
+    }
+    return sum;
+}
+
 void report_find_rates(const struct question *question, double step_s, struct report_rates *out)
 {
     const struct setup *setup = &question->setup;
     const double peak = peak_flops_per_s(question);
-    out->tokens_per_s =
-        (double)setup->global_batch * (double)setup_count_positions(setup, false) / step_s;
+    out->tokens_per_s = (double)setup->global_batch * (double)setup_count_positions(setup, false) *
+                        setup_token_frac(setup) / step_s;
     out->tokens_per_s_per_device = out->tokens_per_s / question->cluster.device_count;
     const bool all = (setup->task.kind == TASK_PRETRAIN || setup->task.kind == TASK_SFT) &&
                      setup_has_backward(setup);
-    const double causal_flops = model_flops_per_token(&question->model, setup->seq_length, true);
-    const double full_flops = model_flops_per_token(&question->model, setup->seq_length, false);
+    const double causal_flops = flops_per_token(question, true);
+    const double full_flops = flops_per_token(question, false);
     out->mfu_frac = all && peak > 0.0 ? causal_flops * out->tokens_per_s / peak : 0.0;
     out->mfu_full_attention_frac = all && peak > 0.0 ? full_flops * out->tokens_per_s / peak : 0.0;
 }

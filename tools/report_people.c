@@ -50,6 +50,10 @@ void report_dump_question(struct command *command, const struct question *questi
     text_push(&command->out, "step     %llu sequences of %llu tokens, %s, ",
               (unsigned long long)setup->global_batch, (unsigned long long)setup->seq_length,
               dtype_name(setup->dtype));
+    if (setup->length_count > 0) {
+        text_push(&command->out, "%s from %.5g on average, ", setup_packing_names()[setup->packing],
+                  setup_mean_length(setup));
+    }
     if (setup->task.kind != TASK_PRETRAIN) {
         text_push(&command->out, "%s, ", setup->task.text);
     }

@@ -213,8 +213,8 @@ static void rewrite(const struct policy_use *use, struct work *work)
     }
 }
 
-/* Forwards alone have neither gradients nor states; an optimizer that works on whole matrices has no
- * use for pieces of them. */
+/* Forwards alone have neither gradients nor states; an optimizer that works on whole matrices has
+ * no use for pieces of them. */
 static bool has_states(const struct setup *setup, uint32_t level)
 {
     return setup->optimizer->forwards > 0       ? task_trains(&setup->task) && level == 3

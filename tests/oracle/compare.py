@@ -15,6 +15,7 @@ Without them the test is skipped (exit 77). Exit 1 when shardplan accepts what t
 """
 import contextlib
 import importlib
+import importlib.metadata
 import io
 import json
 import os
@@ -88,7 +89,6 @@ def parser_of(runtime):
             if p.pipeline_parallel_degree > 1:
                 assert t.local_batch_size % p.pipeline_parallel_microbatch_size == 0, "micro-batch"
     elif runtime == "accelerate":
-        import importlib.metadata
         import stubtorch
         import torch  # noqa: F401, the stub
         real = importlib.metadata.version

@@ -375,7 +375,7 @@ static const struct {
     {"hsdp", "level 'node'"},
     {"two-sites", "'rounds';2 pipelines;'compress'"},
     {"compressed-cool-down", "'compress';'collective'"},
-    {"packed-blocks", "sequence lengths;'balance'"},
+    {"packed-blocks", "'balance'"},
     {"tables-beside-dense", "'hstu-dlrm';'tables';'overlap'"},
     {"vision-beside-text", "'vision-text-76b';2 groups"},
     {"zeroth-order", "dimension pert;'offload';'scalars_only'"},

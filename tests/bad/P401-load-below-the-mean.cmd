@@ -1,0 +1,1 @@
+estimate --model toy-moe-4l --cluster dgx-h100:1 --global-batch-size 8 --seq-length 128 --expert-load 0.5
