@@ -148,11 +148,7 @@ static int run(struct command *command)
     if (bench == NULL) {
         return command_fail(command);
     }
-    for (uint32_t i = 0; i < all.count; i++) {
-        if (all.rows[i].skipped == NULL) {
-            validate_judge(bench, &all.rows[i]);
-        }
-    }
+    validate_judge_all(bench, &all);
     fit_build(command, bench, &all, (struct fit_size){(uint32_t)least, (uint32_t)most}, &fit);
     fit_run(&fit, (uint32_t)rounds);
     if (leaves) {

@@ -95,11 +95,7 @@ static int run(struct command *command)
     if (bench == NULL) {
         return command_fail(command);
     }
-    for (uint32_t i = 0; i < all.count; i++) {
-        if (all.rows[i].skipped == NULL) {
-            validate_judge(bench, &all.rows[i]);
-        }
-    }
+    validate_judge_all(bench, &all);
     validate_bench_release(bench);
     if (!validate_check(command, &all, &verdict) || !write_files(command, &all, &verdict)) {
         return command_fail(command);

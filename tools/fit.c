@@ -240,11 +240,7 @@ void fit_judge(struct fit *fit)
 {
     const struct validate_adjust adjust = {change, fit};
     validate_bench_adjust(fit->bench, &adjust);
-    for (uint32_t i = 0; i < fit->all->count; i++) {
-        if (fit->all->rows[i].skipped == NULL) {
-            validate_judge(fit->bench, &fit->all->rows[i]);
-        }
-    }
+    validate_judge_all(fit->bench, fit->all);
 }
 
 void fit_weigh(struct fit *fit, const char *without)

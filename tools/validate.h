@@ -45,6 +45,8 @@ void validate_bench_find(const struct validate_bench *bench, const char *name, b
 void validate_bench_release(struct validate_bench *bench);
 /* Predicts one row, or says why it cannot be. */
 void validate_judge(struct validate_bench *bench, struct validated *row);
+/* The same for every row that is not skipped yet. */
+void validate_judge_all(struct validate_bench *bench, const struct validation *all);
 
 /* --- errors summed up ------------------------------------------------------------------------- */
 

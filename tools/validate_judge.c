@@ -333,3 +333,12 @@ void validate_judge(struct validate_bench *bench, struct validated *row)
     row->skipped = reason == NULL ? NULL : text_build(bench->arena, "%s", reason);
     arena_release(&bench->scratch);
 }
+
+void validate_judge_all(struct validate_bench *bench, const struct validation *all)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (all->rows[i].skipped == NULL) {
+            validate_judge(bench, &all->rows[i]);
+        }
+    }
+}

@@ -1,7 +1,7 @@
 /* Two copies of the model run towards each other, each with one forward, one backward: a stage is
  * early in one chain and late in the other (Li and Hoefler 2021, Chimera). As many micro-batches
  * as there are stages make a unit, half of them in each direction; units follow each other. */
-#include "plan/schedule.h"
+#include "plan/schedules/folded.h"
 
 static const char *refuses(const struct schedule_shape *shape)
 {
@@ -14,11 +14,6 @@ static const char *refuses(const struct schedule_shape *shape)
     return shape->micro_batches % 2 == 0
                ? NULL
                : "half the micro-batches go each way: their number must be even";
-}
-
-static uint32_t place(const struct schedule_shape *shape, uint32_t stage, uint32_t chunk)
-{
-    return chunk == 0 ? stage : 2 * shape->stages - 1 - stage;
 }
 
 static struct schedule_weave weave(const struct schedule_shape *shape)
@@ -35,5 +30,5 @@ const struct schedule schedule_chimera = {
     .copies = 2,
     .refuses = refuses,
     .weave = weave,
-    .place = place,
+    .place = folded_place,
 };

@@ -2,6 +2,7 @@
  * way up, forwards of one overlapped with backwards of the other (DualPipeV; order as in
  * torch.distributed.pipelining, ScheduleDualPipeV). */
 #include "plan/schedules/bidirectional.h"
+#include "plan/schedules/folded.h"
 
 static const char *refuses(const struct schedule_shape *shape)
 {
@@ -12,11 +13,6 @@ static const char *refuses(const struct schedule_shape *shape)
                ? NULL
                : "forwards and backwards overlap once both ways are full: micro-batches must be at "
                  "least twice the stages";
-}
-
-static uint32_t place(const struct schedule_shape *shape, uint32_t stage, uint32_t chunk)
-{
-    return chunk == 0 ? stage : 2 * shape->stages - 1 - stage;
 }
 
 static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struct slot *out)
@@ -37,5 +33,5 @@ const struct schedule schedule_dualpipe_v = {
     .splits = true,
     .refuses = refuses,
     .stream = stream,
-    .place = place,
+    .place = folded_place,
 };

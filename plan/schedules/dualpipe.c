@@ -1,6 +1,7 @@
 /* Two copies of the model run towards each other, forwards of one overlapped with backwards of the
  * other (DeepSeek-AI 2024, DualPipe). Half the micro-batches go each way. */
 #include "plan/schedules/bidirectional.h"
+#include "plan/schedules/folded.h"
 
 static const char *refuses(const struct schedule_shape *shape)
 {
@@ -15,11 +16,6 @@ static const char *refuses(const struct schedule_shape *shape)
                ? NULL
                : "forwards and backwards overlap once both ways are full: micro-batches must be at "
                  "least twice the stages";
-}
-
-static uint32_t place(const struct schedule_shape *shape, uint32_t stage, uint32_t chunk)
-{
-    return chunk == 0 ? stage : 2 * shape->stages - 1 - stage;
 }
 
 static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struct slot *out)
@@ -44,5 +40,5 @@ const struct schedule schedule_dualpipe = {
     .copies = 2,
     .refuses = refuses,
     .stream = stream,
-    .place = place,
+    .place = folded_place,
 };

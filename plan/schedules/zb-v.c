@@ -1,17 +1,12 @@
 /* Two model chunks per stage, the chain going down the stages and back up, weight gradients in
  * the waits (Qi et al. 2024, ZB-V; order as in torch.distributed.pipelining,
  * ScheduleZBVZeroBubble). */
-#include "plan/schedule.h"
+#include "plan/schedules/folded.h"
 
 static const char *refuses(const struct schedule_shape *shape)
 {
     return shape->chunks == 2 ? NULL
                               : "the chain goes down the stages and back up once: chunks must be 2";
-}
-
-static uint32_t place(const struct schedule_shape *shape, uint32_t stage, uint32_t chunk)
-{
-    return chunk == 0 ? stage : 2 * shape->stages - 1 - stage;
 }
 
 /* The order is made for at least 2 * stages - 1 micro-batches; slots of those that do not exist
@@ -100,5 +95,5 @@ const struct schedule schedule_zb_v = {
     .splits = true,
     .refuses = refuses,
     .stream = stream,
-    .place = place,
+    .place = folded_place,
 };
