@@ -71,13 +71,14 @@ static const uint32_t *row(const struct load *load, uint32_t chunk)
 /* Forward layers chase the gathers of their parameters: layer k starts when gather k has ended.
  * Returns how long after `start` of its gathers the chunk's forward may begin so that it never
  * waits; the largest is at an end of a run. */
-static double gather_lead_s(const struct load *load, uint32_t chunk)
+static double gather_lead_s(const struct load *load, uint32_t stage, uint32_t chunk)
 {
     uint32_t order[WORK_BLOCK_MAX];
+    const struct piece *pieces = estimator_pieces(load, stage);
     const uint32_t blocks = costmodel_block_order(load->work, order);
     double gathered = 0.0, computed = 0.0, lead = 0.0;
     for (uint32_t i = 0; i < blocks; i++) {
-        const struct piece *piece = &load->pieces[order[i]];
+        const struct piece *piece = &pieces[order[i]];
         const uint32_t count = row(load, chunk)[order[i]];
         if (count == 0) {
             continue;
@@ -91,11 +92,12 @@ static double gather_lead_s(const struct load *load, uint32_t chunk)
     return lead;
 }
 
-static double chunk_gather_s(const struct load *load, uint32_t chunk)
+static double chunk_gather_s(const struct load *load, uint32_t stage, uint32_t chunk)
 {
+    const struct piece *pieces = estimator_pieces(load, stage);
     double seconds = 0.0;
     for (uint32_t b = 0; b < load->work->block_count; b++) {
-        seconds += load->pieces[b].gather_s * row(load, chunk)[b];
+        seconds += pieces[b].gather_s * row(load, chunk)[b];
     }
     return seconds;
 }
@@ -108,8 +110,9 @@ static void find_releases(const struct load *load, struct stream_notes *notes)
         double gathered = 0.0;
         for (uint32_t local = 0; local < shape->chunks; local++) {
             const uint32_t chunk = notes->stream->model_chunk[stage * shape->chunks + local];
-            notes->release_s[chunk] = gathered + (overlaps ? gather_lead_s(load, chunk) : 0.0);
-            gathered += chunk_gather_s(load, chunk);
+            notes->release_s[chunk] =
+                gathered + (overlaps ? gather_lead_s(load, stage, chunk) : 0.0);
+            gathered += chunk_gather_s(load, stage, chunk);
         }
         for (uint32_t local = 0; !overlaps && local < shape->chunks; local++) {
             notes->release_s[notes->stream->model_chunk[stage * shape->chunks + local]] = gathered;
@@ -120,19 +123,22 @@ static void find_releases(const struct load *load, struct stream_notes *notes)
 struct replay_times costmodel_times(const struct load *load, struct stream_notes *notes)
 {
     const uint32_t chunks = notes->replay.chunk_count;
+    const uint32_t *stages = notes->replay.chunk_stage;
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        const struct piece *pieces = estimator_pieces(load, stages[chunk]);
         double forward = 0.0, backward = 0.0, weight = 0.0;
         for (uint32_t b = 0; b < load->work->block_count; b++) {
             const double count = row(load, chunk)[b];
-            forward += load->pieces[b].forward_total_s * count;
-            backward += load->pieces[b].backward_total_s * count;
-            weight += load->pieces[b].weight_s * count;
+            forward += pieces[b].forward_total_s * count;
+            backward += pieces[b].backward_total_s * count;
+            weight += pieces[b].weight_s * count;
         }
         notes->forward_s[chunk] = forward;
         notes->backward_s[chunk] = backward;
         notes->weight_s[chunk] = weight;
         notes->input_s[chunk] = backward - weight;
-        notes->send_s[chunk] = load->send_s;
+        notes->send_s[chunk] =
+            chunk + 1 == chunks ? 0.0 : estimator_send_s(load, stages[chunk], stages[chunk + 1]);
     }
     find_releases(load, notes);
     return (struct replay_times){.forward_s = notes->forward_s,
@@ -150,11 +156,12 @@ static double stage_sum(const struct load *load, const struct stream *stream, ui
                         double (*value)(const struct piece *))
 {
     const struct schedule_shape *shape = &load->work->shape;
+    const struct piece *pieces = estimator_pieces(load, stage);
     double sum = 0.0;
     for (uint32_t local = 0; local < shape->chunks; local++) {
         const uint32_t *counts = row(load, stream->model_chunk[stage * shape->chunks + local]);
         for (uint32_t b = 0; b < load->work->block_count; b++) {
-            sum += value(&load->pieces[b]) * counts[b];
+            sum += value(&pieces[b]) * counts[b];
         }
     }
     return sum;
@@ -220,13 +227,14 @@ double costmodel_bound(struct costmodel *model, const struct load *load)
 
 /* --- one stage's account ---------------------------------------------------------------------- */
 
-static void add_busy(const struct load *load, uint32_t chunk, double *cost_s)
+static void add_busy(const struct load *load, uint32_t stage, uint32_t chunk, double *cost_s)
 {
+    const struct piece *pieces = estimator_pieces(load, stage);
     const double m = load->work->shape.micro_batches;
     for (uint32_t b = 0; b < load->work->block_count; b++) {
         const double count = m * row(load, chunk)[b];
         for (uint32_t c = 0; c < COST_COUNT && count > 0.0; c++) {
-            cost_s[c] += count * (load->pieces[b].forward_s[c] + load->pieces[b].backward_s[c]);
+            cost_s[c] += count * (pieces[b].forward_s[c] + pieces[b].backward_s[c]);
         }
     }
 }
@@ -272,7 +280,8 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
     const struct work *work = load->work;
     memset(out->cost_s, 0, sizeof out->cost_s);
     for (uint32_t local = 0; local < work->shape.chunks; local++) {
-        add_busy(load, account->notes->stream->model_chunk[stage * work->shape.chunks + local],
+        add_busy(load, stage,
+                 account->notes->stream->model_chunk[stage * work->shape.chunks + local],
                  out->cost_s);
     }
     out->busy_s = sum_of(out->cost_s);
@@ -301,14 +310,17 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
     out->cost_s[COST_BUBBLE] += left - (work->send.bytes > 0.0 ? sends : 0.0);
 }
 
-static double path_sends_s(const struct replay_cut *cut, const struct load *load)
+static double path_sends_s(const struct replay_cut *cut, const struct load *load,
+                           const struct stream_notes *notes)
 {
-    double count = 0.0;
+    double count = 0.0, beyond_s = 0.0;
     for (uint32_t i = 0; i < cut->chunk_count; i++) {
-        count += (double)cut->sends[i];
-        count += load->work->forward_only ? 0.0 : (double)cut->sends_back[i];
+        const double own =
+            (double)cut->sends[i] + (load->work->forward_only ? 0.0 : (double)cut->sends_back[i]);
+        count += own;
+        beyond_s += own > 0.0 ? own * (notes->send_s[i] - load->send_s) : 0.0;
     }
-    return count * load->send_s;
+    return count * load->send_s + beyond_s;
 }
 
 static void fill_memory(struct costmodel *model, const struct load *load,
@@ -342,7 +354,7 @@ static void fill_stages(struct costmodel *model, const struct load *load,
                                     .notes = notes,
                                     .result = &result,
                                     .step_s = out->step_s,
-                                    .sends_s = path_sends_s(&notes->cuts[newest], load)};
+                                    .sends_s = path_sends_s(&notes->cuts[newest], load, notes)};
     double busiest = -1.0;
     for (uint32_t stage = 0; stage < out->stage_count; stage++) {
         fill_costs(&account, stage, &out->stages[stage]);

@@ -52,21 +52,21 @@ static void forget_streams(void *state)
 }
 
 static unsigned long long message_key(const struct costmodel *model, const struct rank_group *group,
-                                      const struct work_message *message)
+                                      const struct work_message *message, uint32_t base)
 {
-    unsigned long long key = rank_nest_digest(model->problem->cluster, group, 0);
+    unsigned long long key = rank_nest_digest(model->problem->cluster, group, base);
     key = text_digest(key, &message->kind, sizeof message->kind);
     return text_digest(key, &message->bytes, sizeof message->bytes);
 }
 
 double costmodel_message_s(struct costmodel *model, const struct work *work,
-                           const struct work_message *message)
+                           const struct work_message *message, uint32_t base)
 {
     if (message->bytes == 0.0) {
         return 0.0;
     }
     const struct rank_group *group = &work->groups[message->group];
-    const unsigned long long key = message_key(model, group, message);
+    const unsigned long long key = message_key(model, group, message, base);
     struct price_entry **bucket = &model->cache->messages->buckets[key % PRICE_BUCKETS];
     for (const struct price_entry *entry = *bucket; entry != NULL; entry = entry->next) {
         if (entry->key == key) {
@@ -77,7 +77,7 @@ double costmodel_message_s(struct costmodel *model, const struct work *work,
                                                .prices = model->prices,
                                                .kind = message->kind,
                                                .group = group,
-                                               .base = 0,
+                                               .base = base,
                                                .bytes = message->bytes};
     const struct collective_choice choice = collective_cost_find(model->book, &request);
     if (choice.member == NULL && group->ranks > 1) {
@@ -90,15 +90,16 @@ double costmodel_message_s(struct costmodel *model, const struct work *work,
     return choice.seconds;
 }
 
-static void piece(void *state, const struct work *work, uint32_t block, const struct piece *like,
-                  struct piece *out)
+static void piece(void *state, const struct work *work, uint32_t block, uint32_t site,
+                  const struct piece *like, struct piece *out)
 {
-    costmodel_piece(state, work, block, like, out);
+    costmodel_piece(state, work, block, site, like, out);
 }
 
-static double message_s(void *state, const struct work *work, const struct work_message *message)
+static double message_s(void *state, const struct work *work, const struct work_message *message,
+                        uint32_t base)
 {
-    return costmodel_message_s(state, work, message);
+    return costmodel_message_s(state, work, message, base);
 }
 
 static void combine(void *state, const struct load *load, bool detail, struct arena *arena,

@@ -25,12 +25,13 @@ void costmodel_forget_kernels(struct costmodel *model);
 /* The judge's interface; out->state is the model, which must outlive it. */
 void costmodel_estimator(struct costmodel *model, struct estimator *out);
 
-/* Seconds of one message of a work program, alone on an idle cluster. */
+/* Seconds of one message of a work program, alone on an idle cluster; base as in struct
+ * estimator. */
 double costmodel_message_s(struct costmodel *model, const struct work *work,
-                           const struct work_message *message);
-/* One block priced; like as in struct estimator. */
+                           const struct work_message *message, uint32_t base);
+/* One block priced on a site; like as in struct estimator. */
 void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block,
-                     const struct piece *like, struct piece *out);
+                     uint32_t site, const struct piece *like, struct piece *out);
 void costmodel_combine(struct costmodel *model, const struct load *load, bool detail,
                        struct arena *arena, struct estimate *out);
 /* Never above what costmodel_combine gives for the same load: from paths already seen through this

@@ -62,7 +62,7 @@ uint32_t costmodel_block_order(const struct work *work, uint32_t order[WORK_BLOC
 void costmodel_memory(const struct costmodel *model, const struct load *load,
                       const struct stream_notes *notes, uint32_t stage, struct stage_estimate *out);
 
-/* Usable memory of the smallest device. */
+/* Usable memory of the largest device. */
 double costmodel_capacity_bytes(const struct problem *problem);
 
 #endif

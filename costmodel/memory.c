@@ -81,12 +81,12 @@ static double add_resident(const struct load *load, const struct stream_notes *n
 double costmodel_capacity_bytes(const struct problem *problem)
 {
     const struct cluster *cluster = problem->cluster;
-    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
     for (uint32_t i = 0; i < cluster->accelerator_count; i++) {
         const uint64_t own = cluster->accelerators[i].memory_bytes;
-        least = own < least ? own : least;
+        most = own > most ? own : most;
     }
-    return (double)least * (1.0 - problem->setup->memory_headroom_frac);
+    return (double)most * (1.0 - problem->setup->memory_headroom_frac);
 }
 
 void costmodel_memory(const struct costmodel *model, const struct load *load,
@@ -107,5 +107,5 @@ void costmodel_memory(const struct costmodel *model, const struct load *load,
         out->peak_bytes += out->memory_bytes[i];
     }
     out->first_step_peak_bytes = out->peak_bytes - moments;
-    out->capacity_bytes = costmodel_capacity_bytes(model->problem);
+    out->capacity_bytes = work_capacity_bytes(load->work, work_find_site(load->work, stage));
 }

@@ -16,9 +16,16 @@ struct pending {
     double total_s;
 };
 
-struct tally {
+/* Where a block runs: on the devices of a site. */
+struct place {
     struct costmodel *model;
     const struct work *work;
+    uint32_t site;
+};
+
+struct tally {
+    const struct place *place;
+    struct costmodel *model;
     double *cost_s; /* by cost */
     double weight_s;
     struct pending next, block;
@@ -41,10 +48,22 @@ static void hold(struct pending *pending, const struct work_message *message, do
     pending->pieces = message->pieces > pending->pieces ? message->pieces : pending->pieces;
 }
 
+/* Of the groups that stand for the site's, the slowest. */
+static double exchange_s(const struct place *place, const struct work_message *message)
+{
+    const struct rank_group *group = &place->work->groups[message->group];
+    double seconds = 0.0;
+    for (uint32_t i = 0; i < work_count_kinds(place->work, place->site); i++) {
+        const uint32_t base = work_find_base(place->work, place->site, i, group);
+        seconds =
+            number_larger(seconds, costmodel_message_s(place->model, place->work, message, base));
+    }
+    return seconds;
+}
+
 static void add_message(struct tally *tally, const struct work_message *message)
 {
-    const double seconds = costmodel_message_s(tally->model, tally->work, message) /
-                           (double)message->period *
+    const double seconds = exchange_s(tally->place, message) / (double)message->period *
                            prices_exposed_frac(tally->model->prices, message);
     switch (message->overlap) {
     case OVERLAP_NONE: tally->cost_s[COST_DIM + message->dim] += seconds; break;
@@ -53,16 +72,17 @@ static void add_message(struct tally *tally, const struct work_message *message)
     }
 }
 
-/* One plan has one group, whose ranks all do the same: where kinds of devices are mixed, the
+/* The ranks of a stage wait for one another: where they sit on several kinds of device, the
  * slowest sets the pace. */
-static double price_slowest(struct costmodel *model, const struct work_compute *const *items,
+static double price_slowest(const struct place *place, const struct work_compute *const *items,
                             uint32_t count, enum provenance *origin)
 {
     double seconds = 0.0;
     enum provenance worst = PROVENANCE_ANALYTIC;
-    for (uint32_t kind = 0; kind < model->prices->accelerator_count; kind++) {
+    for (uint32_t i = 0; i < work_count_kinds(place->work, place->site); i++) {
         enum provenance provenance;
-        const double own = prices_compute_s(model->prices, kind, items, count, &provenance);
+        const uint32_t kind = work_find_kind(place->work, place->site, i);
+        const double own = prices_compute_s(place->model->prices, kind, items, count, &provenance);
         worst = own > seconds ? provenance : worst;
         seconds = number_larger(seconds, own);
     }
@@ -71,9 +91,15 @@ static double price_slowest(struct costmodel *model, const struct work_compute *
 }
 
 /* Shape of a matrix multiply, joined ones too; 0 for kernels that are priced at once anyway. */
-static unsigned long long kernel_key(const struct work_compute *const *items, uint32_t count)
+static unsigned long long kernel_key(const struct place *place,
+                                     const struct work_compute *const *items, uint32_t count)
 {
     unsigned long long key = TEXT_DIGEST_SEED;
+    for (uint32_t i = 0;
+         place->work->sites.count > 0 && i < work_count_kinds(place->work, place->site); i++) {
+        const uint32_t kind = work_find_kind(place->work, place->site, i);
+        key = text_digest(key, &kind, sizeof kind);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const struct work_compute *item = items[i];
         const unsigned long long words[] = {item->m, item->n, item->k, item->groups,
@@ -87,14 +113,15 @@ static unsigned long long kernel_key(const struct work_compute *const *items, ui
     return items[0]->kind == OP_CONTRACT ? key | 1u : 0u;
 }
 
-static double slowest_s(struct costmodel *model, const struct work_compute *const *items,
+static double slowest_s(const struct place *place, const struct work_compute *const *items,
                         uint32_t count)
 {
-    const unsigned long long key = kernel_key(items, count);
+    struct costmodel *model = place->model;
+    const unsigned long long key = kernel_key(place, items, count);
     struct kernel_entry *entry = &model->cache->kernels[key / 2 % KERNEL_ENTRIES];
     if (key == 0 || entry->key != key) {
         enum provenance origin;
-        const double seconds = price_slowest(model, items, count, &origin);
+        const double seconds = price_slowest(place, items, count, &origin);
         model->provenance_s[origin] += seconds;
         if (key != 0) {
             *entry = (struct kernel_entry){key, seconds, origin};
@@ -107,18 +134,18 @@ static double slowest_s(struct costmodel *model, const struct work_compute *cons
 
 /* A kernel fed in `pieces` parts runs as that many kernels on its share of keys: smaller ones are
  * less efficient. */
-static double kernel_s(struct costmodel *model, const struct work_compute *const *items,
+static double kernel_s(const struct place *place, const struct work_compute *const *items,
                        uint32_t count, uint32_t pieces)
 {
     if (pieces <= 1 || items[0]->kind != OP_ATTENTION) {
-        return slowest_s(model, items, count);
+        return slowest_s(place, items, count);
     }
     struct work_compute part = *items[0];
     part.keys = part.keys / pieces > 0 ? part.keys / pieces : 1;
     part.flops /= (double)pieces;
     part.bytes /= (double)pieces;
     const struct work_compute *one = &part;
-    return (double)pieces * slowest_s(model, &one, 1);
+    return (double)pieces * slowest_s(place, &one, 1);
 }
 
 /* The first of `pieces` parts is on the device already; the others arrive one after another, each
@@ -135,7 +162,7 @@ static double overlapped_s(double kernel, double message, uint32_t pieces, doubl
 
 static void add_kernel(struct tally *tally, const struct work_compute *const *items, uint32_t count)
 {
-    const double seconds = kernel_s(tally->model, items, count, tally->next.pieces);
+    const double seconds = kernel_s(tally->place, items, count, tally->next.pieces);
     const double loss_frac = prices_overlap_loss_frac(tally->model->prices);
     const double with_messages =
         tally->next.count == 0
@@ -184,12 +211,12 @@ static double add_items(struct tally *tally, const struct work_items *list)
     return total(tally->cost_s);
 }
 
-static double list_s(struct costmodel *model, const struct work *work,
-                     const struct work_items *list, double *cost_s, double *weight_s)
+static double list_s(const struct place *place, const struct work_items *list, double *cost_s,
+                     double *weight_s)
 {
-    struct tally tally = {.model = model, .work = work, .cost_s = cost_s};
+    struct tally tally = {.place = place, .model = place->model, .cost_s = cost_s};
     const double device_s = add_items(&tally, list);
-    const double seconds = number_larger(device_s, prices_host_s(model->prices, list));
+    const double seconds = number_larger(device_s, prices_host_s(place->model->prices, list));
     cost_s[COST_OVERHEAD] += seconds - device_s;
     if (weight_s != NULL) {
         *weight_s = tally.weight_s;
@@ -198,13 +225,13 @@ static double list_s(struct costmodel *model, const struct work *work,
 }
 
 /* Sums over a step: those whose result a later step waits for are kept apart. */
-static void add_sums(struct costmodel *model, const struct work *work,
-                     const struct work_items *list, double *now_s, double *later_s)
+static void add_sums(const struct place *place, const struct work_items *list, double *now_s,
+                     double *later_s)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const struct work_message *message = &list->items[i].message;
         assert(list->items[i].is_message);
-        const double seconds = costmodel_message_s(model, work, message) / (double)message->period;
+        const double seconds = exchange_s(place, message) / (double)message->period;
         *(message->distance == 0 ? now_s : later_s) += seconds;
     }
 }
@@ -216,8 +243,9 @@ static bool same_lists(const struct work_block *a, const struct work_block *b)
 }
 
 void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t block,
-                     const struct piece *like, struct piece *out)
+                     uint32_t site, const struct piece *like, struct piece *out)
 {
+    const struct place place = {model, work, site};
     const struct work_block *which = &work->blocks[block];
     double update_s[COST_COUNT] = {0.0};
     if (like != NULL && same_lists(like->block, which)) {
@@ -225,12 +253,11 @@ void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t 
         out->gather_s = out->sync_s = out->stale_s = 0.0;
     } else {
         memset(out, 0, sizeof *out);
-        out->forward_total_s = list_s(model, work, &which->forward, out->forward_s, NULL);
-        out->backward_total_s =
-            list_s(model, work, &which->backward, out->backward_s, &out->weight_s);
+        out->forward_total_s = list_s(&place, &which->forward, out->forward_s, NULL);
+        out->backward_total_s = list_s(&place, &which->backward, out->backward_s, &out->weight_s);
     }
     out->block = which;
-    out->update_s = list_s(model, work, &which->update, update_s, NULL);
-    add_sums(model, work, &which->gather, &out->gather_s, &out->stale_s);
-    add_sums(model, work, &which->sync, &out->sync_s, &out->stale_s);
+    out->update_s = list_s(&place, &which->update, update_s, NULL);
+    add_sums(&place, &which->gather, &out->gather_s, &out->stale_s);
+    add_sums(&place, &which->sync, &out->sync_s, &out->stale_s);
 }

@@ -66,10 +66,11 @@ unsigned long long rank_nest_digest(const struct cluster *cluster, const struct 
     for (uint32_t level = 0; level < LEVEL_MAX; level++) {
         crossed[level] = 1;
     }
-    if (base == 0 && are_all_switched(cluster) && find_crossed(cluster, group, crossed)) {
+    if (base == 0 && group->map == NULL && are_all_switched(cluster) &&
+        find_crossed(cluster, group, crossed)) {
         return text_digest(TEXT_DIGEST_SEED, crossed, cluster->level_count * sizeof crossed[0]);
     }
     unsigned long long digest = text_digest(TEXT_DIGEST_SEED, &base, sizeof base);
     digest = text_digest(digest, &group->step_count, sizeof group->step_count);
-    return text_digest(digest, group->steps, group->step_count * sizeof group->steps[0]);
+    return rank_group_digest(digest, group);
 }

@@ -14,17 +14,18 @@ static double run_end_s(double busy_until, double ready, double apart, double su
 }
 
 /* Sums of one chunk whose last backward ends at end_s. */
-static double chunk_end_s(const struct load *load, uint32_t chunk, double end_s, double busy_until)
+static double chunk_end_s(const struct load *load, const struct piece *pieces, uint32_t chunk,
+                          double end_s, double busy_until)
 {
     uint32_t order[WORK_BLOCK_MAX];
     const uint32_t blocks = costmodel_block_order(load->work, order);
     const uint32_t *counts = &load->counts[(size_t)chunk * WORK_BLOCK_MAX];
     double ready = end_s;
     for (uint32_t i = 0; i < blocks; i++) {
-        ready -= load->pieces[order[i]].backward_total_s * counts[order[i]];
+        ready -= pieces[order[i]].backward_total_s * counts[order[i]];
     }
     for (uint32_t left = blocks; left > 0; left--) {
-        const struct piece *piece = &load->pieces[order[left - 1]];
+        const struct piece *piece = &pieces[order[left - 1]];
         const double count = counts[order[left - 1]];
         if (count > 0.0) {
             busy_until = run_end_s(busy_until, ready + piece->backward_total_s,
@@ -58,11 +59,12 @@ static double stage_sync_s(const struct load *load, const struct stream_notes *n
                            uint32_t stage)
 {
     const struct schedule_shape *shape = &load->work->shape;
+    const struct piece *pieces = estimator_pieces(load, stage);
     double sum = 0.0;
     for (uint32_t local = 0; local < shape->chunks; local++) {
         const uint32_t chunk = notes->stream->model_chunk[stage * shape->chunks + local];
         for (uint32_t b = 0; b < load->work->block_count; b++) {
-            sum += load->pieces[b].sync_s * load->counts[(size_t)chunk * WORK_BLOCK_MAX + b];
+            sum += pieces[b].sync_s * load->counts[(size_t)chunk * WORK_BLOCK_MAX + b];
         }
     }
     return sum;
@@ -78,7 +80,8 @@ double costmodel_sync_end_s(const struct load *load, const struct stream_notes *
     double end = 0.0;
     for (uint32_t chunk = next_chunk(load, notes, result, stage, NO_INDEX); chunk != NO_INDEX;
          chunk = next_chunk(load, notes, result, stage, chunk)) {
-        end = chunk_end_s(load, chunk, result->chunk_end_s[chunk], end);
+        end = chunk_end_s(load, estimator_pieces(load, stage), chunk, result->chunk_end_s[chunk],
+                          end);
     }
     return number_larger(end, stage_end);
 }

@@ -1,7 +1,9 @@
-/* Names of what seconds and bytes go to. */
+/* What all users of a judge need: names of what seconds and bytes go to, a load filled. */
 #include "plan/estimator.h"
 
 #include <string.h>
+
+#include "base/number.h"
 
 const char *estimator_cost_key(uint32_t cost, struct arena *arena)
 {
@@ -24,4 +26,107 @@ const char *estimator_memory_key(enum memory_class class)
         "parameters_bytes",  "gradients_bytes", "optimizer_bytes", "kv_cache_bytes",
         "activations_bytes", "logits_bytes",    "buffers_bytes",   "context_bytes"};
     return keys[class];
+}
+
+double estimator_send_s(const struct load *load, uint32_t from, uint32_t to)
+{
+    if (load->sends_s == NULL) {
+        return load->send_s;
+    }
+    const uint32_t low = from < to ? from : to, high = from < to ? to : from;
+    return load->sends_s[high - low == 1 ? low : load->work->shape.stages - 1];
+}
+
+const struct piece *estimator_price_blocks(const struct estimator *estimator,
+                                           const struct work *work, struct arena *arena)
+{
+    const uint32_t sites = work_count_sites(work), blocks = work->block_count;
+    struct piece *pieces = ARENA_PUSH(arena, struct piece, (size_t)sites * blocks);
+    for (uint32_t i = 0; i < sites * blocks; i++) {
+        estimator->piece(estimator->state, work, i % blocks, i / blocks, NULL, &pieces[i]);
+    }
+    return pieces;
+}
+
+/* The slowest of the pairs that stand for a boundary. */
+static double boundary_s(const struct estimator *estimator, const struct work *work, uint32_t stage)
+{
+    const bool wraps = stage + 1 == work->shape.stages;
+    struct work_message message = work->send;
+    message.group = wraps ? work->tied.group : work->send.group;
+    const uint32_t from = wraps ? 0 : stage;
+    const uint32_t kinds = work_count_kinds(work, work_find_site(work, from));
+    double seconds = 0.0;
+    for (uint32_t i = 0; i < kinds; i++) {
+        seconds = number_larger(seconds, estimator->message_s(estimator->state, work, &message,
+                                                              work_find_pair(work, from, i)));
+    }
+    return seconds;
+}
+
+/* Boundaries between the same two sites take the same. */
+static uint32_t find_twin(const struct work *work, uint32_t stage)
+{
+    uint32_t twin = 0;
+    while (twin < stage && (work_find_site(work, twin) != work_find_site(work, stage) ||
+                            work_find_site(work, twin + 1) != work_find_site(work, stage + 1))) {
+        twin++;
+    }
+    return twin;
+}
+
+static const double *price_sends(const struct estimator *estimator, const struct work *work,
+                                 struct arena *arena)
+{
+    const uint32_t stages = work->shape.stages;
+    double *sends_s = ARENA_PUSH(arena, double, stages);
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        const bool wraps = stage + 1 == stages;
+        const uint32_t twin = wraps ? stage : find_twin(work, stage);
+        sends_s[stage] = twin < stage ? sends_s[twin] : boundary_s(estimator, work, stage);
+    }
+    return sends_s;
+}
+
+static bool sends_differ(const struct work *work)
+{
+    return work->sites.count > 0 && work->shape.stages > 1;
+}
+
+static double least_of(const double *seconds, uint32_t count)
+{
+    double least = seconds[0];
+    for (uint32_t i = 1; i < count; i++) {
+        least = number_smaller(least, seconds[i]);
+    }
+    return least;
+}
+
+double estimator_find_send_s(const struct estimator *estimator, const struct work *work,
+                             struct arena *arena)
+{
+    return sends_differ(work) ? least_of(price_sends(estimator, work, arena), work->shape.stages)
+                              : estimator->message_s(estimator->state, work, &work->send, 0);
+}
+
+/* Between the end stages: the slowest of the pairs that stand for them. */
+static double tied_s(const struct estimator *estimator, const struct work *work)
+{
+    double seconds = 0.0;
+    for (uint32_t i = 0; i < work_count_kinds(work, 0); i++) {
+        seconds = number_larger(seconds, estimator->message_s(estimator->state, work, &work->tied,
+                                                              work_find_pair(work, 0, i)));
+    }
+    return seconds;
+}
+
+void estimator_price_messages(const struct estimator *estimator, const struct work *work,
+                              struct arena *arena, struct load *out)
+{
+    out->sends_s = sends_differ(work) ? price_sends(estimator, work, arena) : NULL;
+    out->send_s = out->sends_s != NULL
+                      ? least_of(out->sends_s, work->shape.stages)
+                      : estimator->message_s(estimator->state, work, &work->send, 0);
+    out->tied_s = tied_s(estimator, work);
+    out->norm_s = estimator->message_s(estimator->state, work, &work->norm, 0);
 }

@@ -58,11 +58,22 @@ struct piece {
 struct load {
     const struct work *work;
     const struct stream *stream;
-    const struct piece *pieces; /* per block of work */
+    const struct piece *pieces; /* [site * work->block_count + block] */
     const uint32_t *counts;     /* [model chunk * WORK_BLOCK_MAX + block] */
-    double send_s;              /* one boundary message, priced */
+    double send_s;              /* one boundary message, priced; of several the fastest */
+    const double *sends_s;      /* [stage] from it to the next one, the last: to the first; NULL: all
+                                 * take send_s */
     double tied_s, norm_s;
 };
+
+/* Pieces of the blocks where the stage stands. */
+static inline const struct piece *estimator_pieces(const struct load *load, uint32_t stage)
+{
+    return load->pieces + (size_t)work_find_site(load->work, stage) * load->work->block_count;
+}
+
+/* A boundary message between two stages, either way. */
+double estimator_send_s(const struct load *load, uint32_t from, uint32_t to);
 
 struct stage_estimate {
     double cost_s[COST_COUNT]; /* along the step; sums to step_s */
@@ -83,15 +94,17 @@ struct estimate {
 struct estimator {
     const char *name;
     void *state;
-    /* like: a piece whose block may have the same forward and backward lists, whose times are
-     * then taken; or NULL. */
-    void (*piece)(void *state, const struct work *work, uint32_t block, const struct piece *like,
-                  struct piece *out);
-    double (*message_s)(void *state, const struct work *work, const struct work_message *message);
+    /* On a stage of the site. like: a piece whose block may have the same forward and backward
+     * lists, whose times are then taken; or NULL. */
+    void (*piece)(void *state, const struct work *work, uint32_t block, uint32_t site,
+                  const struct piece *like, struct piece *out);
+    /* base: place of the group's first rank. */
+    double (*message_s)(void *state, const struct work *work, const struct work_message *message,
+                        uint32_t base);
     /* detail: fill out->stages from the arena; else allocates nothing that outlives the call. */
     void (*combine)(void *state, const struct load *load, bool detail, struct arena *arena,
                     struct estimate *out);
-    /* Usable memory of one device of the smallest kind. */
+    /* Usable memory of one device of the largest kind. */
     double (*capacity_bytes)(void *state);
     /* Capacity minus peak of one stage; depends on that stage's counts only. */
     double (*room_bytes)(void *state, const struct load *load, uint32_t stage);
@@ -100,5 +113,15 @@ struct estimator {
     /* Drops what was remembered of streams seen so far: they are about to go. NULL: nothing is. */
     void (*forget_streams)(void *state);
 };
+
+/* Pieces of all blocks on all sites, in the arena. */
+const struct piece *estimator_price_blocks(const struct estimator *estimator,
+                                           const struct work *work, struct arena *arena);
+/* The fastest boundary message. */
+double estimator_find_send_s(const struct estimator *estimator, const struct work *work,
+                             struct arena *arena);
+/* Messages between stages and over all, into the load; sends_s from the arena. */
+void estimator_price_messages(const struct estimator *estimator, const struct work *work,
+                              struct arena *arena, struct load *out);
 
 #endif

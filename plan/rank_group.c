@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/text.h"
+
 /* The step with the next larger stride than `above`, among those that move at all; step_count if
  * none. */
 static uint32_t find_wider(const struct rank_group *group, uint32_t above)
@@ -51,13 +53,30 @@ bool rank_group_check(const struct rank_group *group)
     return ranks == group->ranks && are_apart(group);
 }
 
+unsigned long long rank_group_digest(unsigned long long seed, const struct rank_group *group)
+{
+    seed = text_digest(seed, group->steps, group->step_count * sizeof group->steps[0]);
+    return group->map == NULL ? seed
+                              : text_digest(seed, &group->map->digest, sizeof group->map->digest);
+}
+
+uint32_t rank_group_find_base(const struct rank_group *group, uint32_t place)
+{
+    uint32_t base = place;
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        base -= place / group->steps[s].stride % group->steps[s].size * group->steps[s].stride;
+    }
+    return base;
+}
+
 uint32_t rank_group_find_device(const struct rank_group *group, uint32_t base, uint32_t rank)
 {
     assert(rank < group->ranks);
-    uint32_t device = base;
+    uint32_t place = base;
     for (uint32_t s = 0; s < group->step_count; s++) {
-        device += rank % group->steps[s].size * group->steps[s].stride;
+        place += rank % group->steps[s].size * group->steps[s].stride;
         rank /= group->steps[s].size;
     }
-    return device;
+    assert(group->map == NULL || place < group->map->count);
+    return group->map == NULL ? place : group->map->devices[place];
 }

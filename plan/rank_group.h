@@ -7,19 +7,31 @@
 
 #define RANK_STEP_MAX 8
 
+/* Devices in the order of their ranks. */
+struct rank_map {
+    uint32_t count;
+    const uint32_t *devices;    /* [rank] */
+    unsigned long long digest;
+};
+
 /* Innermost step first: rank i, written with digits d[s] below steps[s].size (the first varies
- * fastest), sits on device base + sum of d[s] * steps[s].stride. ranks is the product of the
- * sizes; no steps: one rank. */
+ * fastest), is place base + sum of d[s] * steps[s].stride of its plan, which is the device of that
+ * number where there is no map. ranks is the product of the sizes; no steps: one rank. */
 struct rank_group {
     uint32_t ranks;
     uint32_t step_count;
     struct {
         uint32_t stride, size;
     } steps[RANK_STEP_MAX];
+    const struct rank_map *map; /* NULL: places are devices */
 };
 
 /* Beliefs: ranks is the product of the sizes, at least 1; the ranks sit on different devices. */
 bool rank_group_check(const struct rank_group *group);
+/* Of its steps and its map. */
+unsigned long long rank_group_digest(unsigned long long seed, const struct rank_group *group);
+/* Base of the group of that nest which holds the place. */
+uint32_t rank_group_find_base(const struct rank_group *group, uint32_t place);
 /* Device of the rank, rank < group->ranks. */
 uint32_t rank_group_find_device(const struct rank_group *group, uint32_t base, uint32_t rank);
 

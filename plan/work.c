@@ -32,6 +32,7 @@ uint32_t work_group_index(struct work *work, const struct rank_group *group)
     }
     assert(work->group_count < WORK_GROUP_MAX);
     work->groups[work->group_count] = *group;
+    work->groups[work->group_count].map = work->sites.map;
     return work->group_count++;
 }
 
@@ -230,7 +231,7 @@ static void push_stage_messages(struct work_builder *builder)
     if (work->shape.stages == 1) {
         return;
     }
-    const uint32_t stride = chain_stride(work->plan);
+    const uint32_t stride = work->sites.stride;
     const struct rank_group next = pair(stride), ends = pair(stride * (work->shape.stages - 1));
     work->send = (struct work_message){.kind = COLLECTIVE_SEND,
                                        .group = work_group_index(work, &next),
@@ -315,6 +316,7 @@ void work_start(const struct problem *problem, const struct plan *plan, bool all
     out->shape = (struct schedule_shape){.stages = plan_count_stages(plan),
                                          .chunks = plan->schedule.chunks,
                                          .micro_batches = plan_count_passes(problem, plan)};
+    work_sites_build(out, chain_stride(plan), work_map_build(problem, plan, arena), arena);
     struct shard_mesh mesh;
     shard_mesh_build(problem, plan, &mesh);
     struct work_builder builder = {

@@ -21,6 +21,7 @@
 #include "plan/collective_group.h"
 #include "plan/plan.h"
 #include "plan/setup.h"
+#include "plan/work_site.h"
 
 enum work_pass { PASS_FORWARD, PASS_INPUT_GRADIENT, PASS_WEIGHT_GRADIENT, PASS_UPDATE, PASS_COUNT };
 
@@ -153,6 +154,7 @@ struct work {
     const struct plan *plan;
     struct work_block blocks[WORK_BLOCK_MAX];
     uint32_t block_count;
+    struct work_sites sites;
     struct rank_group groups[WORK_GROUP_MAX];
     uint32_t group_count;
     uint32_t first_block, last_block;   /* blocks of the parts that run once at the ends of the

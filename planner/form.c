@@ -57,7 +57,7 @@ static uint64_t pass_keeping(struct search *search, const struct class_orders *o
         const uint32_t again = variant->work->recompute_layers;
         struct pipeline_terms terms = variant->terms;
         terms.again_layers = again < search->layers ? again : search->layers;
-        terms.again_s = least_again_s(variant->work, variant->pieces);
+        terms.again_s = least_again_s(variant->work, variant->least);
         passes[i] = node_form_passes(search, &terms, &leaf->form);
         passing += passes[i];
     }
@@ -87,15 +87,14 @@ static void judge_unlike(struct search *search, const struct class_orders *order
     }
 }
 
-static void judge_alike(struct search *search, const struct class_orders *orders,
-                        const bool *passes, struct misfits *misfits, struct leaf *leaf)
+/* Orders that place stages on the same devices share their room. False: memory has none. */
+static bool judge_alike(struct search *search, const struct class_orders *orders,
+                        const bool *passes, struct leaf *leaf)
 {
     uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
+    leaf->order = orders->numbers[0];
     const bool fits = leaf_caps(search, orders->variants[0], leaf, caps);
     const bool prunes = !fits && !search->options->no_prune;
-    if (prunes) {
-        misfits->alternatives[misfits->count++] = leaf->alternative;
-    }
     for (uint32_t i = 0; i < orders->count && !search->stopped; i++) {
         if (!passes[i]) {
             continue;
@@ -107,6 +106,27 @@ static void judge_alike(struct search *search, const struct class_orders *orders
         leaf->order = orders->numbers[i];
         leaf_judge(search, orders->variants[i], leaf, fits ? caps : NULL);
         search->stopped = is_spent(search);
+    }
+    return fits;
+}
+
+/* Where kinds of device differ, a rank order says which stage has which room. */
+static void judge_orders(struct search *search, const struct class_orders *orders,
+                         const bool *passes, struct misfits *misfits, struct leaf *leaf)
+{
+    const bool differ = orders->variants[0]->work->sites.count > 0;
+    const uint32_t step = differ ? 1 : orders->count;
+    bool any = false;
+    for (uint32_t i = 0; i < orders->count && !search->stopped; i += step) {
+        const struct class_orders some = {&orders->variants[i], &orders->numbers[i], step};
+        if (!differ || passes[i]) {
+            any = judge_alike(search, &some, &passes[i], leaf) || any;
+        } else {
+            any = true; /* not known */
+        }
+    }
+    if (!any && !search->options->no_prune) {
+        misfits->alternatives[misfits->count++] = leaf->alternative;
     }
 }
 
@@ -124,7 +144,7 @@ static void judge_alternative(struct search *search, const struct class_orders *
         return;
     }
     if (layout_is_alike(search->problem->model)) {
-        judge_alike(search, orders, passes, misfits, leaf);
+        judge_orders(search, orders, passes, misfits, leaf);
     } else {
         judge_unlike(search, orders, passes, misfits, leaf);
     }

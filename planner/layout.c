@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "planner/partition.h"
 #include "planner/planner_inside.h"
 
@@ -16,14 +17,14 @@ struct layout {
     const struct search *search;
     struct load *load;
     uint32_t *counts;
-    double *plain_s, *again_s;
+    double *plain_s, *again_s;             /* [site * (layers + 1) + end] */
     uint32_t *plain_blocks, *again_blocks; /* [layer * WORK_BLOCK_MAX + block]; of unlike layers */
     uint32_t plain_block, again_block;     /* of alike ones */
-    double first_s, last_s;
-    uint32_t recomputed;   /* per chunk */
-    bool alike;            /* one kind of middle layer */
-    bool grows;            /* no layer, added anywhere, makes a chunk shorter */
-    const uint32_t *caps;  /* most layers per stage by memory, NULL: ask */
+    double first_s, last_s;                /* where they stand */
+    uint32_t recomputed;                   /* per chunk */
+    bool alike;                            /* one kind of middle layer */
+    bool grows;                            /* no layer, added anywhere, makes a chunk shorter */
+    const uint32_t *caps;                  /* most layers per stage by memory, NULL: ask */
     uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
 };
 #define UNKNOWN UINT32_MAX
@@ -35,9 +36,9 @@ static bool goes_by_chunk(const struct layout *layout)
     return !layout->alike && layout->load->work->shape.chunks > 1;
 }
 
-static double piece_s(const struct load *load, uint32_t block)
+static double piece_s(const struct piece *pieces, uint32_t block)
 {
-    return load->pieces[block].forward_total_s + load->pieces[block].backward_total_s;
+    return pieces[block].forward_total_s + pieces[block].backward_total_s;
 }
 
 /* One more layer: all before it, itself. */
@@ -51,49 +52,77 @@ static void push_block(uint32_t *blocks, uint32_t layer, uint32_t block)
 static void open_prefix(struct layout *layout, struct arena *arena)
 {
     const size_t ends = layout->search->layers + 1;
-    layout->plain_s = ARENA_PUSH(arena, double, ends);
-    layout->again_s = ARENA_PUSH(arena, double, ends);
+    const size_t sites = work_count_sites(layout->load->work);
+    layout->plain_s = ARENA_PUSH(arena, double, sites *ends);
+    layout->again_s = ARENA_PUSH(arena, double, sites *ends);
     if (!layout->alike) {
         layout->plain_blocks = ARENA_PUSH(arena, uint32_t, ends * WORK_BLOCK_MAX);
         layout->again_blocks = ARENA_PUSH(arena, uint32_t, ends * WORK_BLOCK_MAX);
     }
 }
 
-/* A layer in front of a chunk makes another take its plain form: the chunk grows where no layer
- * saves as much by that as the least of them takes. */
-static void fill_prefix(struct layout *layout, struct arena *arena)
+/* Seconds on one site. A layer in front of a chunk makes another take its plain form: the chunk
+ * grows where no layer saves as much by that as the least of them takes. */
+static void fill_site(struct layout *layout, uint32_t site)
 {
-    open_prefix(layout, arena);
     const struct work *work = layout->load->work;
     const struct model *model = work->problem->model;
+    const struct piece *pieces = &layout->load->pieces[(size_t)site * work->block_count];
+    double *plain_sums_s = &layout->plain_s[(size_t)site * (layout->search->layers + 1)];
+    double *again_sums_s = &layout->again_s[(size_t)site * (layout->search->layers + 1)];
     double least_s = 1e300, most_saved_s = 0.0;
     uint32_t layer = 0;
     for (uint32_t run = 1; run + 1 < model->run_count; run++) {
-        const uint32_t plain = work_find_block(work, model->chain[run].part, KEEP_ALL);
-        const uint32_t other = work_find_block(work, model->chain[run].part, work->keep);
-        const double plain_s = piece_s(layout->load, plain);
-        const double again_s = piece_s(layout->load, other);
+        const uint32_t part = model->chain[run].part;
+        const double plain_s = piece_s(pieces, work_find_block(work, part, KEEP_ALL));
+        const double again_s = piece_s(pieces, work_find_block(work, part, work->keep));
         least_s = plain_s < least_s ? plain_s : least_s;
         most_saved_s = again_s - plain_s > most_saved_s ? again_s - plain_s : most_saved_s;
         for (uint32_t i = 0; i < model->chain[run].count; i++, layer++) {
-            layout->plain_s[layer + 1] = layout->plain_s[layer] + plain_s;
-            layout->again_s[layer + 1] = layout->again_s[layer] + again_s;
-            if (!layout->alike) {
-                push_block(layout->plain_blocks, layer, plain);
-                push_block(layout->again_blocks, layer, other);
-            }
+            plain_sums_s[layer + 1] = plain_sums_s[layer] + plain_s;
+            again_sums_s[layer + 1] = again_sums_s[layer] + again_s;
         }
     }
-    layout->grows = most_saved_s <= least_s * ROUNDING;
-    layout->first_s = piece_s(layout->load, work->first_block);
-    layout->last_s = piece_s(layout->load, work->last_block);
+    layout->grows = layout->grows && most_saved_s <= least_s * ROUNDING;
 }
 
-static double chunk_s(const struct layout *layout, uint32_t first, uint32_t count)
+static void fill_blocks(struct layout *layout)
+{
+    const struct work *work = layout->load->work;
+    const struct model *model = work->problem->model;
+    uint32_t layer = 0;
+    for (uint32_t run = 1; run + 1 < model->run_count; run++) {
+        const uint32_t part = model->chain[run].part;
+        for (uint32_t i = 0; i < model->chain[run].count; i++, layer++) {
+            push_block(layout->plain_blocks, layer, work_find_block(work, part, KEEP_ALL));
+            push_block(layout->again_blocks, layer, work_find_block(work, part, work->keep));
+        }
+    }
+}
+
+static void fill_prefix(struct layout *layout, struct arena *arena)
+{
+    const struct load *load = layout->load;
+    const struct work *work = load->work;
+    open_prefix(layout, arena);
+    layout->grows = true;
+    for (uint32_t site = 0; site < work_count_sites(work); site++) {
+        fill_site(layout, site);
+    }
+    if (!layout->alike) {
+        fill_blocks(layout);
+    }
+    layout->first_s = piece_s(estimator_pieces(load, 0), work->first_block);
+    layout->last_s = piece_s(estimator_pieces(load, work->shape.stages - 1), work->last_block);
+}
+
+static double chunk_s(const struct layout *layout, uint32_t site, uint32_t first, uint32_t count)
 {
     const uint32_t again = count < layout->recomputed ? count : layout->recomputed;
-    return layout->again_s[first + again] - layout->again_s[first] +
-           layout->plain_s[first + count] - layout->plain_s[first + again];
+    const double *again_s = &layout->again_s[(size_t)site * (layout->search->layers + 1)];
+    const double *plain_s = &layout->plain_s[(size_t)site * (layout->search->layers + 1)];
+    return again_s[first + again] - again_s[first] + plain_s[first + count] -
+           plain_s[first + again];
 }
 
 /* Layers of a stage over its chunks: even, the odd ones away from the ends of the chain. */
@@ -145,17 +174,27 @@ static double extra_s(const struct layout *layout, uint32_t place, uint32_t plac
     return (place == 0 ? layout->first_s : 0.0) + (place + 1 == places ? layout->last_s : 0.0);
 }
 
+/* By chunk a stage is a place in the chain. */
+static uint32_t site_of(const struct layout *layout, uint32_t stage)
+{
+    const struct load *load = layout->load;
+    const uint32_t chunks = load->work->shape.chunks;
+    return work_find_site(
+        load->work, goes_by_chunk(layout) ? load->stream->chunk_place[stage] / chunks : stage);
+}
+
 static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
 {
     const struct layout *layout = state;
     const struct schedule_shape *shape = &layout->load->work->shape;
+    const uint32_t site = site_of(layout, stage);
     if (shape->chunks == 1 || goes_by_chunk(layout)) {
         const uint32_t places = shape->stages * shape->chunks;
-        return chunk_s(layout, first, count) + extra_s(layout, stage, places);
+        return chunk_s(layout, site, first, count) + extra_s(layout, stage, places);
     }
     double seconds = extra_s(layout, stage, shape->stages);
     for (uint32_t local = 0; local < shape->chunks; local++) {
-        seconds += chunk_s(layout, 0, share_of(count, shape->chunks, stage, local));
+        seconds += chunk_s(layout, site, 0, share_of(count, shape->chunks, stage, local));
     }
     return seconds;
 }
@@ -258,6 +297,17 @@ static double find_ceiling_s(const struct layout *layout, const struct layout_ro
     return set ? room->step_s / layout->load->work->shape.micro_batches / ROUNDING : 0.0;
 }
 
+/* All layers where they are fastest. */
+static double least_total_s(const struct layout *layout)
+{
+    const size_t ends = layout->search->layers + 1;
+    double least_s = layout->plain_s[ends - 1];
+    for (uint32_t site = 1; site < work_count_sites(layout->load->work); site++) {
+        least_s = number_smaller(least_s, layout->plain_s[(site + 1) * ends - 1]);
+    }
+    return least_s + layout->first_s + layout->last_s;
+}
+
 enum layout_verdict layout_partition(const struct search *search, struct load *load,
                                      struct layout_room room, uint32_t *layers, uint32_t *counts,
                                      struct arena *arena)
@@ -272,7 +322,7 @@ enum layout_verdict layout_partition(const struct search *search, struct load *l
         layout.unlike_caps = ARENA_PUSH(arena, uint32_t, beginnings);
         memset(layout.unlike_caps, 0xff, beginnings * sizeof *layout.unlike_caps);
     }
-    const double total = layout.plain_s[search->layers] + layout.first_s + layout.last_s;
+    const double total = least_total_s(&layout);
     struct partition_problem problem = {.stages = by_chunk ? shape->stages * shape->chunks
                                                            : shape->stages,
                                         .layers = search->layers,
@@ -282,6 +332,10 @@ enum layout_verdict layout_partition(const struct search *search, struct load *l
                                         .fits = room.limited && !by_chunk ? stage_fits : NULL,
                                         .alike = layout.alike,
                                         .state = &layout};
+    if (work_count_sites(load->work) > 1) {
+        problem.weighs = layout.alike;
+        problem.weight = (double)shape->micro_batches * shape->chunks - 1.0;
+    }
     if (search->problem->setup->runtime->even_layers) {
         problem.least = search->layers / problem.stages; /* a rule: the stages divide the layers */
     }

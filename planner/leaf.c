@@ -27,9 +27,10 @@ static void open_trial(struct search *search, struct variant *variant, const str
                                 .stream = stream_cache_find(search, &leaf->form, &work->shape),
                                 .pieces = variant->pieces,
                                 .counts = trial->counts,
-                                .send_s = variant->send_s,
-                                .tied_s = variant->tied_s,
-                                .norm_s = variant->norm_s};
+                                .send_s = variant->load.send_s,
+                                .sends_s = variant->load.sends_s,
+                                .tied_s = variant->load.tied_s,
+                                .norm_s = variant->load.norm_s};
 }
 
 static enum layout_verdict place(struct trial *trial, struct layout_room room)

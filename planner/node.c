@@ -19,12 +19,11 @@ void node_price(struct search *search, struct order_work *order)
     }
     const struct estimator *estimator = search->estimator;
     const struct work *started = order->started;
-    order->pieces = ARENA_PUSH(&search->scratch, struct piece, started->block_count);
-    for (uint32_t b = 0; b < started->block_count; b++) {
-        estimator->piece(estimator->state, started, b, NULL, &order->pieces[b]);
-    }
-    order->terms = pipeline_terms_find(started, order->pieces, false);
-    order->terms.send_s = estimator->message_s(estimator->state, started, &started->send);
+    order->pieces = estimator_price_blocks(estimator, started, &search->scratch);
+    order->terms = pipeline_terms_of_sites(
+        started, order->pieces, pipeline_fastest(started, order->pieces, &search->scratch),
+        &search->scratch);
+    order->terms.send_s = estimator_find_send_s(estimator, started, &search->scratch);
 }
 
 /* --- compute alone ---------------------------------------------------------------------------- */
@@ -65,8 +64,10 @@ static const struct compute_entry *find_compute(struct search *search, const str
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct order_work order = node_start(search, node, node->first_order, false);
+    work_sites_split(order.started, &search->scratch);
     node_price(search, &order);
-    const struct pipeline_terms terms = pipeline_terms_find(order.started, order.pieces, true);
+    const struct pipeline_terms terms =
+        pipeline_terms_of_kinds(order.started, order.pieces, &search->scratch);
     arena_pop(&search->scratch, mark);
     struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);
     *entry = (struct compute_entry){key, terms, *bucket};

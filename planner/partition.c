@@ -232,6 +232,9 @@ bool partition_find(const struct partition_problem *problem, struct arena *arena
     }
     const bool found =
         problem->alike ? find_alike(problem, counts) : find_unlike(problem, arena, counts);
+    if (found && problem->alike && problem->weighs) {
+        partition_weigh(problem, arena, counts);
+    }
     *bottleneck_s = found ? slowest_s(problem, counts) : 0.0;
     return found;
 }

@@ -10,13 +10,16 @@
 /* A chain of `layers` goes to `stages` stages in order, at least `least` layers each. For a step
  * of m micro-batches the objective is sum(t) + (m - 1) max(t). Where the sum is the same for all
  * partitions the smallest bottleneck is the optimum: when a layer costs the same on every stage
- * and wherever in its stage it sits. It is not where the first layers of each chunk are
- * recomputed and some chunk may have fewer than those: there the bottleneck alone is minimised,
- * and the objective is above its optimum by what the sums differ at most. stage_s must not
- * decrease, fits must not become true as layers are added to a stage. */
+ * and wherever in its stage it sits. Where stages differ in speed the sum counts, with `weight`
+ * m - 1 (like layers only). Where the first layers of each chunk are recomputed and some chunk may
+ * have fewer than those, the sums differ too: the objective is above its optimum by that
+ * difference at most. stage_s must not decrease, fits must not become true as layers are added to a
+ * stage. */
 struct partition_problem {
     uint32_t stages, layers, least;
     double floor_s;             /* no partition has a smaller bottleneck (0 will do, only slower) */
+    bool weighs;                /* the sum counts too: */
+    double weight;              /* of the bottleneck against it */
     double ceiling_s;           /* of unlike layers: larger ones are of no interest; 0: all are */
     bool alike;                 /* stage_s and fits do not look at `first` */
     /* Seconds of layers first .. first+count-1 on a stage, its fixed extras included. */
@@ -25,9 +28,15 @@ struct partition_problem {
     void *state;
 };
 
-/* Smallest bottleneck; among those partitions the one that fills stages from the last. counts:
+/* Smallest bottleneck, or least weighted objective; of equal ones that which fills stages from the
+ * last. counts:
  * per stage. False when no partition fits (within the ceiling). The arena is scratch. */
 bool partition_find(const struct partition_problem *problem, struct arena *arena, uint32_t *counts,
                     double *bottleneck_s);
+
+/* partition_weighted.c: from the counts of the smallest bottleneck to those of the least weighted
+ * objective. Like layers. */
+void partition_weigh(const struct partition_problem *problem, struct arena *arena,
+                     uint32_t *counts);
 
 #endif

@@ -13,6 +13,9 @@
  * together are as many units, and a unit passes in the smallest share of its time in which any
  * kind passes. What is computed again is left out then, and a chunk of several may be empty.
  *
+ * Stages that lag behind hold fewer layers in their time; what they pass on is counted as if they
+ * did not, which lowers the bound and keeps the argument.
+ *
  * Whatever the schedule, one micro-batch goes forward through the whole chain and its gradient
  * comes back: with few micro-batches that is longer than the work of any one stage. */
 #include "planner/planner_inside.h"
@@ -115,7 +118,8 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
     for (uint32_t stage = 0; stage < terms->stages; stage++) {
         const double extra = (stage == 0 ? terms->first_s : 0.0) +
                              (stage + 1 == terms->stages ? terms->last_s : 0.0);
-        const double layers = layers_in(terms, (step_s - before) / m - extra);
+        const double lag = terms->stage_lags == NULL ? 1.0 : terms->stage_lags[stage];
+        const double layers = layers_in(terms, (step_s - before) / m / lag - extra);
         total += layers;
         double chunk =
             terms->uneven && terms->chunks > 1 ? 0.0 : (layers - (chunks - 1.0)) / chunks;
@@ -127,11 +131,21 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
     return total;
 }
 
+/* Of all stages together; that of a stage without lag is 1. */
+static double stage_speeds(const struct pipeline_terms *terms)
+{
+    double sum = 0.0;
+    for (uint32_t stage = 0; stage < terms->stages && terms->stage_lags != NULL; stage++) {
+        sum += 1.0 / terms->stage_lags[stage];
+    }
+    return terms->stage_lags == NULL ? terms->stages * (1.0 - terms->lost_frac) : sum;
+}
+
 /* The busiest stage has at least the mean; a micro-batch goes round the chain. */
 static double plain_bound_s(const struct pipeline_terms *terms)
 {
     const double work = terms->layer_s * terms->layers + terms->first_s + terms->last_s;
-    const double mean_s = terms->micro_batches * work / terms->stages;
+    const double mean_s = terms->micro_batches * work / stage_speeds(terms);
     const double round_s = terms->layer_round_s[terms->splits] * terms->layers +
                            terms->ends_round_s[terms->splits] +
                            2.0 * (terms->stages - 1.0) * terms->send_s;

@@ -35,8 +35,9 @@ static bool quick_passes(struct search *search, const struct mesh_node *node, ui
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct order_work quick = node_start(search, node, order, false);
     node_price(search, &quick);
+    const bool passes = node_passes(search, node, &quick.terms);
     arena_pop(&search->scratch, mark);
-    return node_passes(search, node, &quick.terms);
+    return passes;
 }
 
 /* Orders in which the shape with most chunks, the least bubble, may still be fast enough. */
@@ -187,21 +188,15 @@ void planner_complete(const struct problem *problem, const struct estimator *est
     planner_open(&search, problem, estimator, &options, arena);
     struct work *work = ARENA_PUSH(arena, struct work, 1);
     work_build(problem, plan, arena, work);
-    struct piece *pieces = ARENA_PUSH(arena, struct piece, work->block_count);
-    for (uint32_t b = 0; b < work->block_count; b++) {
-        estimator->piece(estimator->state, work, b, NULL, &pieces[b]);
-    }
     const uint32_t chunks = work->shape.stages * work->shape.chunks;
     uint32_t *layers = ARENA_PUSH(arena, uint32_t, chunks);
     uint32_t *counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
     const struct form form = {plan->schedule.schedule, plan->schedule.chunks};
     struct load load = {.work = work,
-                        .pieces = pieces,
+                        .pieces = estimator_price_blocks(estimator, work, arena),
                         .counts = counts,
-                        .stream = stream_cache_find(&search, &form, &work->shape),
-                        .send_s = estimator->message_s(estimator->state, work, &work->send),
-                        .tied_s = estimator->message_s(estimator->state, work, &work->tied),
-                        .norm_s = estimator->message_s(estimator->state, work, &work->norm)};
+                        .stream = stream_cache_find(&search, &form, &work->shape)};
+    estimator_price_messages(estimator, work, arena, &load);
     if (plan->schedule.layers != NULL) {
         count_stated(plan, work, load.stream, layers, counts);
     } else {

@@ -22,6 +22,10 @@ struct pipeline_terms {
     uint32_t layers, stages, chunks, micro_batches;
     bool splits;                        /* weight gradients may come last */
     bool uneven;                        /* chunks of a stage may differ by more than one layer */
+    const double *stage_lags;           /* [stage] all above takes at least so many times as long
+                                         * there; NULL: as long everywhere */
+    double lost_frac;                   /* or, where only that is known: of the stages' speed
+                                         * together, against all being fastest */
 };
 
 /* Degrees, folds, variants, micro-batch. */
@@ -171,6 +175,17 @@ double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 
+/* --- pipeline_sites.c ------------------------------------------------------------------------- */
+/* Of every block the shortest times on any site; the pieces themselves where there is one. */
+const struct piece *pipeline_fastest(const struct work *work, const struct piece *pieces,
+                                     struct arena *arena);
+/* As pipeline_terms_find: of stages on several sites (least: from pipeline_fastest); of kernels on
+ * stages whatever their place, from pieces on each kind of device. */
+struct pipeline_terms pipeline_terms_of_sites(const struct work *work, const struct piece *pieces,
+                                              const struct piece *least, struct arena *arena);
+struct pipeline_terms pipeline_terms_of_kinds(const struct work *work, const struct piece *pieces,
+                                              struct arena *arena);
+
 /* --- node.c ----------------------------------------------------------------------------------- */
 struct variant;
 
@@ -180,7 +195,8 @@ struct order_work {
     uint32_t order;
     struct plan *plan;
     struct work *started;
-    struct piece *pieces;           /* of the started program's blocks; NULL: not priced */
+    const struct piece *pieces;     /* of the started program's blocks on all sites; NULL: not
+                                     * priced */
     struct pipeline_terms terms;    /* of them */
     struct variant *variants;
 };
@@ -212,8 +228,9 @@ struct variant {
     struct plan plan;
     struct work *work;              /* memory lowered; lists too when priced */
     double resident_bytes;
-    struct piece *pieces;           /* NULL: not priced */
-    double send_s, tied_s, norm_s;
+    const struct piece *pieces;     /* on all sites; NULL: not priced */
+    const struct piece *least;      /* of them, on any site */
+    struct load load;               /* messages alone */
     struct pipeline_terms terms;
     struct variant *next;
 };

@@ -102,16 +102,18 @@ void variant_price(struct search *search, struct variant *variant)
     const struct work *work = variant->work;
     node_price(search, variant->order);
     work_lower_lists(variant->work, &search->scratch);
-    variant->pieces = ARENA_PUSH(&search->scratch, struct piece, work->block_count);
-    for (uint32_t b = 0; b < work->block_count; b++) {
-        estimator->piece(estimator->state, work, b, &variant->order->pieces[b],
-                         &variant->pieces[b]);
+    const uint32_t blocks = work->block_count, count = work_count_sites(work) * blocks;
+    struct piece *pieces = ARENA_PUSH(&search->scratch, struct piece, count);
+    for (uint32_t i = 0; i < count; i++) {
+        estimator->piece(estimator->state, work, i % blocks, i / blocks, &variant->order->pieces[i],
+                         &pieces[i]);
     }
-    variant->send_s = estimator->message_s(estimator->state, work, &work->send);
-    variant->tied_s = estimator->message_s(estimator->state, work, &work->tied);
-    variant->norm_s = estimator->message_s(estimator->state, work, &work->norm);
-    variant->terms = pipeline_terms_find(work, variant->pieces, false);
-    variant->terms.send_s = work->forward_only ? 0.5 * variant->send_s : variant->send_s;
+    variant->pieces = pieces;
+    variant->least = pipeline_fastest(work, pieces, &search->scratch);
+    estimator_price_messages(estimator, work, &search->scratch, &variant->load);
+    const double send_s = variant->load.send_s;
+    variant->terms = pipeline_terms_of_sites(work, pieces, variant->least, &search->scratch);
+    variant->terms.send_s = work->forward_only ? 0.5 * send_s : send_s;
 }
 
 void variant_keep(struct search *search, struct variant *variant, const struct leaf *leaf)

@@ -56,15 +56,20 @@ struct lump_book *lump_book_init(const struct cluster *cluster, const struct pri
     return book;
 }
 
-static const struct survey *find_survey(struct lump_book *book, enum collective_kind kind,
-                                        const struct rank_group *group,
+static unsigned long long request_key(const struct lump_request *request)
+{
+    unsigned long long key = text_digest(TEXT_DIGEST_SEED, &request->kind, sizeof request->kind);
+    key = text_digest(key, &request->base, sizeof request->base);
+    return rank_group_digest(key, request->group);
+}
+
+static const struct survey *find_survey(struct lump_book *book, const struct lump_request *request,
                                         const struct collective *member,
                                         const struct collective_group *shape)
 {
-    unsigned long long key = text_digest(TEXT_DIGEST_SEED, &kind, sizeof kind);
+    unsigned long long key = request_key(request);
     key = text_digest(key, &member, sizeof member);
     key = text_digest(key, &shape->pipeline, sizeof shape->pipeline);
-    key = text_digest(key, group->steps, group->step_count * sizeof group->steps[0]);
     struct survey **bucket = &book->surveys[key % BUCKETS];
     for (const struct survey *survey = *bucket; survey != NULL; survey = survey->next) {
         if (survey->key == key) {
@@ -72,9 +77,9 @@ static const struct survey *find_survey(struct lump_book *book, enum collective_
         }
     }
     struct survey *survey = ARENA_PUSH(book->arena, struct survey, 1);
-    const struct lump_look_request request = {book->cluster, book->prices, kind, group,
-                                              book->port_Bps};
-    lump_look(&request, member, shape, book->arena, survey);
+    const struct lump_look_request look = {book->cluster,  book->prices,  request->kind,
+                                           request->group, request->base, book->port_Bps};
+    lump_look(&look, member, shape, book->arena, survey);
     survey->next = *bucket;
     survey->key = key;
     *bucket = survey;
@@ -182,9 +187,7 @@ struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t
 /* A message being priced: the best so far. */
 struct trial {
     struct lump_book *book;
-    enum collective_kind kind;
-    const struct rank_group *group;
-    double bytes;
+    const struct lump_request *request;
     struct lump_list *list;
     const struct survey *best;
 };
@@ -192,11 +195,10 @@ struct trial {
 static void try_shape(struct trial *trial, const struct collective *member,
                       const struct collective_group *shape)
 {
-    const struct survey *survey =
-        find_survey(trial->book, trial->kind, trial->group, member, shape);
+    const struct survey *survey = find_survey(trial->book, trial->request, member, shape);
     for (uint32_t protocol = 0; survey->is_usable && protocol < survey->protocol_count;
          protocol++) {
-        const double seconds = survey_s(trial->book, survey, protocol, trial->bytes);
+        const double seconds = survey_s(trial->book, survey, protocol, trial->request->bytes);
         if (trial->best == NULL || seconds < trial->list->seconds) {
             trial->best = survey;
             *trial->list = (struct lump_list){.member = member,
@@ -209,17 +211,19 @@ static void try_shape(struct trial *trial, const struct collective *member,
 
 static void try_all(struct trial *trial)
 {
+    const enum collective_kind kind = trial->request->kind;
     struct collective_group shape;
-    collective_group_find(trial->book->cluster, trial->group, 0, &shape);
+    collective_group_find(trial->book->cluster, trial->request->group, trial->request->base,
+                          &shape);
     for (uint32_t i = 0; i < collective_table_count; i++) {
         const struct collective *member = collective_table[i];
-        if (!prices_offers(trial->book->prices, trial->kind, member)) {
+        if (!prices_offers(trial->book->prices, kind, member)) {
             continue;
         }
         for (uint32_t pipeline = 1; pipeline <= member->pipeline_max; pipeline *= 2) {
             shape.pipeline = pipeline;
-            if (collective_accepts(member, trial->kind, &shape) &&
-                !program_is_dense(member, trial->kind, &shape)) {
+            if (collective_accepts(member, kind, &shape) &&
+                !program_is_dense(member, kind, &shape)) {
                 try_shape(trial, member, &shape);
             }
         }
@@ -235,28 +239,26 @@ static struct found *push_found(struct lump_book *book, unsigned long long key)
     return found;
 }
 
-const struct lump_list *lump_find(struct lump_book *book, enum collective_kind kind,
-                                  const struct rank_group *group, double bytes)
+const struct lump_list *lump_find(struct lump_book *book, const struct lump_request *request)
 {
-    assert(bytes >= 0.0 && group->ranks > 0);
-    unsigned long long key = text_digest(TEXT_DIGEST_SEED, &kind, sizeof kind);
-    key = text_digest(key, &bytes, sizeof bytes);
-    key = text_digest(key, group->steps, group->step_count * sizeof group->steps[0]);
+    assert(request->bytes >= 0.0 && request->group->ranks > 0);
+    const unsigned long long key =
+        text_digest(request_key(request), &request->bytes, sizeof request->bytes);
     for (const struct found *at = book->lists[key % BUCKETS]; at != NULL; at = at->next) {
         if (at->key == key) {
             return &at->list;
         }
     }
     struct found *found = push_found(book, key);
-    if (group->ranks < 2 || bytes == 0.0) {
+    if (request->group->ranks < 2 || request->bytes == 0.0) {
         return &found->list;
     }
-    struct trial trial = {
-        .book = book, .kind = kind, .group = group, .bytes = bytes, .list = &found->list};
+    struct trial trial = {.book = book, .request = request, .list = &found->list};
     try_all(&trial);
     if (trial.best == NULL) {
-        BUG("no collective serves a %s over %u ranks", collective_kind_name(kind), group->ranks);
+        BUG("no collective serves a %s over %u ranks", collective_kind_name(request->kind),
+            request->group->ranks);
     }
-    fill_lumps(book, trial.best, bytes, &found->list);
+    fill_lumps(book, trial.best, request->bytes, &found->list);
     return &found->list;
 }

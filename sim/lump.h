@@ -33,10 +33,16 @@ struct lump_list {
 struct lump_book;
 struct lump_book *lump_book_init(const struct cluster *cluster, const struct prices *prices,
                                  struct arena *arena);
-/* Cheapest member, pipelining and protocol for so many bytes; device of rank 0 is device 0. Kept
- * in the book. */
-const struct lump_list *lump_find(struct lump_book *book, enum collective_kind kind,
-                                  const struct rank_group *group, double bytes);
+/* A group of ranks, the first on place `base`, that exchanges bytes. */
+struct lump_request {
+    enum collective_kind kind;
+    const struct rank_group *group;
+    uint32_t base;
+    double bytes;
+};
+
+/* Cheapest member, pipelining and protocol for so many bytes. Kept in the book. */
+const struct lump_list *lump_find(struct lump_book *book, const struct lump_request *request);
 /* One message between two devices, different ones, under the cheapest protocol. Not kept. */
 struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t to, double bytes);
 

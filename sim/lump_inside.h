@@ -40,6 +40,7 @@ struct lump_look_request {
     const struct prices *prices;
     enum collective_kind kind;
     const struct rank_group *group;
+    uint32_t base;                  /* place of rank 0 */
     const double *port_Bps;         /* graphs: [device] sum of its links; else NULL */
 };
 

@@ -349,7 +349,7 @@ void lump_look(const struct lump_look_request *request, const struct collective 
                         .sends = ARENA_PUSH(arena, uint32_t, ranks),
                         .loads = ARENA_PUSH(arena, uint32_t, loads)};
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        look.devices[rank] = rank_group_find_device(request->group, 0, rank);
+        look.devices[rank] = rank_group_find_device(request->group, request->base, rank);
     }
     if (member->staggered) {
         look_at_staggered(&look);

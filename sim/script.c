@@ -6,27 +6,31 @@
 
 #define JOINED_MAX 8
 
-struct move script_find_move(struct lump_book *book, const struct work *work,
-                             const struct work_message *message)
+struct move script_find_move(const struct script_place *place, const struct work_message *message)
 {
-    const struct lump_list *lumps =
-        lump_find(book, message->kind, &work->groups[message->group], message->bytes);
+    struct lump_request request = {.kind = message->kind,
+                                   .group = &place->work->groups[message->group],
+                                   .bytes = message->bytes};
+    const struct lump_list *slowest = NULL;
+    for (uint32_t i = 0; i < work_count_kinds(place->work, place->site); i++) {
+        request.base = work_find_base(place->work, place->site, i, request.group);
+        const struct lump_list *lumps = lump_find(place->book, &request);
+        slowest = slowest == NULL || lumps->seconds > slowest->seconds ? lumps : slowest;
+    }
     const double share = 1.0 / (double)message->period;
-    return (struct move){lumps, share, lumps->seconds / (double)message->period, message};
+    return (struct move){slowest, share, slowest->seconds / (double)message->period, message};
 }
 
 struct writer {
-    struct lump_book *book;
-    const struct prices *prices;
-    const struct work *work;
+    const struct script_place *place;
     struct script *script;
     struct bar next; /* messages waiting for their kernel */
 };
 
 static void add_move(struct writer *writer, const struct work_message *message)
 {
-    struct move move = script_find_move(writer->book, writer->work, message);
-    const double exposed_frac = prices_exposed_frac(writer->prices, message);
+    struct move move = script_find_move(writer->place, message);
+    const double exposed_frac = prices_exposed_frac(writer->place->prices, message);
     move.share *= exposed_frac;
     move.seconds *= exposed_frac;
     if (message->overlap == OVERLAP_BLOCK) {
@@ -45,32 +49,34 @@ static void add_move(struct writer *writer, const struct work_message *message)
     next->pieces = message->pieces > next->pieces ? message->pieces : next->pieces;
 }
 
-/* The ranks of a stage wait for one another: where kinds of devices are mixed, for the slowest. */
-static double slowest_s(const struct prices *prices, const struct work_compute *const *items,
+/* The ranks of a stage wait for one another: where they sit on several kinds of device, for the
+ * slowest. */
+static double slowest_s(const struct script_place *place, const struct work_compute *const *items,
                         uint32_t count)
 {
     double slowest = 0.0;
-    for (uint32_t kind = 0; kind < prices->accelerator_count; kind++) {
+    for (uint32_t i = 0; i < work_count_kinds(place->work, place->site); i++) {
         enum provenance provenance;
-        const double own_s = prices_compute_s(prices, kind, items, count, &provenance);
+        const uint32_t kind = work_find_kind(place->work, place->site, i);
+        const double own_s = prices_compute_s(place->prices, kind, items, count, &provenance);
         slowest = own_s > slowest ? own_s : slowest;
     }
     return slowest;
 }
 
 /* Keys arrive in pieces, so attention runs as that many smaller kernels. */
-static double kernel_s(const struct prices *prices, const struct work_compute *const *items,
+static double kernel_s(const struct script_place *place, const struct work_compute *const *items,
                        uint32_t count, uint32_t pieces)
 {
     if (pieces <= 1 || items[0]->kind != OP_ATTENTION) {
-        return slowest_s(prices, items, count);
+        return slowest_s(place, items, count);
     }
     struct work_compute piece = *items[0];
     piece.keys = piece.keys >= pieces ? piece.keys / pieces : 1;
     piece.flops /= (double)pieces;
     piece.bytes /= (double)pieces;
     const struct work_compute *one = &piece;
-    return (double)pieces * slowest_s(prices, &one, 1);
+    return (double)pieces * slowest_s(place, &one, 1);
 }
 
 static void add_kernel(struct writer *writer, const struct work_compute *const *items,
@@ -84,7 +90,7 @@ static void add_kernel(struct writer *writer, const struct work_compute *const *
     bar.cost = items[0]->pass == PASS_UPDATE ? COST_OPTIMIZER
                : items[0]->recompute         ? COST_RECOMPUTE
                                              : COST_COMPUTE;
-    bar.kernel_s = kernel_s(writer->prices, items, count, bar.pieces);
+    bar.kernel_s = kernel_s(writer->place, items, count, bar.pieces);
     writer->script->bars[writer->script->bar_count++] = bar;
     memset(&writer->next, 0, sizeof writer->next);
 }
@@ -102,12 +108,12 @@ static void add_rest(struct writer *writer)
     }
 }
 
-void script_build(struct lump_book *book, const struct prices *prices, const struct work *work,
-                  const struct work_items *list, struct arena *arena, struct script *out)
+void script_build(const struct script_place *place, const struct work_items *list,
+                  struct arena *arena, struct script *out)
 {
     memset(out, 0, sizeof *out);
     out->bars = ARENA_PUSH(arena, struct bar, list->count);
-    struct writer writer = {.book = book, .prices = prices, .work = work, .script = out};
+    struct writer writer = {.place = place, .script = out};
     for (uint32_t i = 0; i < list->count;) {
         if (list->items[i].is_message) {
             add_move(&writer, &list->items[i++].message);
@@ -122,7 +128,7 @@ void script_build(struct lump_book *book, const struct prices *prices, const str
         add_kernel(&writer, joined, count);
     }
     add_rest(&writer);
-    out->host_s = prices_host_s(prices, list);
-    out->loss_frac = prices_overlap_loss_frac(prices);
+    out->host_s = prices_host_s(place->prices, list);
+    out->loss_frac = prices_overlap_loss_frac(place->prices);
     assert(out->bar_count <= list->count);
 }

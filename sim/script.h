@@ -35,9 +35,17 @@ struct script {
     double loss_frac; /* of the shorter of compute and messages that run at once */
 };
 
-struct move script_find_move(struct lump_book *book, const struct work *work,
-                             const struct work_message *message);
-void script_build(struct lump_book *book, const struct prices *prices, const struct work *work,
-                  const struct work_items *list, struct arena *arena, struct script *out);
+/* Where a list of work runs: on the devices of a site. */
+struct script_place {
+    struct lump_book *book;
+    const struct prices *prices;
+    const struct work *work;
+    uint32_t site;
+};
+
+/* Between the groups that stand for the site's: the slowest of them. */
+struct move script_find_move(const struct script_place *place, const struct work_message *message);
+void script_build(const struct script_place *place, const struct work_items *list,
+                  struct arena *arena, struct script *out);
 
 #endif

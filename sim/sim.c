@@ -33,30 +33,45 @@ void sim_init(struct sim *sim, const struct problem *problem, const struct price
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-static uint32_t find_moves(struct step_run *run, const struct work_items *list, struct move **out)
+static uint32_t find_moves(const struct step_run *run, const struct script_place *place,
+                           const struct work_items *list, struct move **out)
 {
     *out = ARENA_PUSH(run->arena, struct move, list->count);
     for (uint32_t i = 0; i < list->count; i++) {
         assert(list->items[i].is_message);
-        (*out)[i] = script_find_move(run->sim->book, run->load->work, &list->items[i].message);
+        (*out)[i] = script_find_move(place, &list->items[i].message);
     }
     return list->count;
 }
 
-static void prepare_blocks(struct step_run *run)
+static void prepare_site(struct step_run *run, uint32_t site)
 {
     const struct work *work = run->load->work;
+    const struct script_place place = {run->sim->book, run->sim->prices, work, site};
+    struct site_scripts *scripts = &run->scripts[site];
     for (uint32_t b = 0; b < work->block_count; b++) {
         const struct work_block *block = &work->blocks[b];
-        run->gather_counts[b] = find_moves(run, &block->gather, &run->gathers[b]);
-        run->sum_counts[b] = find_moves(run, &block->sync, &run->sums[b]);
+        run->gather_counts[b] = find_moves(run, &place, &block->gather, &scripts->gathers[b]);
+        run->sum_counts[b] = find_moves(run, &place, &block->sync, &scripts->sums[b]);
         if (run->sim->options.granularity == SIM_OPS) {
-            script_build(run->sim->book, run->sim->prices, work, &block->forward, run->arena,
-                         &run->forward[b]);
-            script_build(run->sim->book, run->sim->prices, work, &block->backward, run->arena,
-                         &run->backward[b]);
+            script_build(&place, &block->forward, run->arena, &scripts->forward[b]);
+            script_build(&place, &block->backward, run->arena, &scripts->backward[b]);
         }
     }
+}
+
+static void prepare_blocks(struct step_run *run)
+{
+    const uint32_t sites = work_count_sites(run->load->work);
+    run->scripts = ARENA_PUSH(run->arena, struct site_scripts, sites);
+    for (uint32_t site = 0; site < sites; site++) {
+        prepare_site(run, site);
+    }
+}
+
+const struct site_scripts *sim_find_scripts(const struct step_run *run, uint32_t stage)
+{
+    return &run->scripts[work_find_site(run->load->work, stage)];
 }
 
 /* Ranks of the largest group that exchanges messages in the list; at least 1. */
@@ -94,7 +109,8 @@ static void count_steps(struct step_run *run)
         for (uint32_t i = 0; i < run->sum_counts[b] + run->gather_counts[b]; i++) {
             const bool is_sum = i < run->sum_counts[b];
             const struct work_message *message =
-                is_sum ? run->sums[b][i].message : run->gathers[b][i - run->sum_counts[b]].message;
+                is_sum ? run->scripts[0].sums[b][i].message
+                       : run->scripts[0].gathers[b][i - run->sum_counts[b]].message;
             rarest = message->period > rarest ? message->period : rarest;
             distance = message->distance > distance ? message->distance : distance;
         }
@@ -113,7 +129,7 @@ static uint32_t find_exchange_dim(const struct step_run *run)
     double most = 0.0;
     for (uint32_t b = 0; b < run->load->work->block_count; b++) {
         for (uint32_t i = 0; i < run->sum_counts[b]; i++) {
-            const struct work_message *message = run->sums[b][i].message;
+            const struct work_message *message = run->scripts[0].sums[b][i].message;
             if (message->bytes > most) {
                 most = message->bytes;
                 dim = message->dim;
@@ -268,15 +284,16 @@ bool sim_run_many(struct sim *sim, const struct load *load, uint32_t runs, struc
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static void piece(void *state, const struct work *work, uint32_t block, const struct piece *like,
-                  struct piece *out)
+static void piece(void *state, const struct work *work, uint32_t block, uint32_t site,
+                  const struct piece *like, struct piece *out)
 {
-    sim_piece(state, work, block, like, out);
+    sim_piece(state, work, block, site, like, out);
 }
 
-static double message_s(void *state, const struct work *work, const struct work_message *message)
+static double message_s(void *state, const struct work *work, const struct work_message *message,
+                        uint32_t base)
 {
-    return sim_message_s(state, work, message);
+    return sim_message_s(state, work, message, base);
 }
 
 static void combine(void *state, const struct load *load, bool detail, struct arena *arena,
@@ -316,11 +333,12 @@ static double bound(void *state, const struct load *load)
     const struct schedule_shape *shape = &load->work->shape;
     double most_s = 0.0;
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
+        const struct piece *pieces = estimator_pieces(load, stage);
         double busy_s = 0.0;
         for (uint32_t local = 0; local < shape->chunks; local++) {
             const uint32_t chunk = load->stream->model_chunk[stage * shape->chunks + local];
             for (uint32_t b = 0; b < load->work->block_count; b++) {
-                const struct piece *own = &load->pieces[b];
+                const struct piece *own = &pieces[b];
                 const double kernels_s = own->forward_s[COST_COMPUTE] +
                                          own->backward_s[COST_COMPUTE] +
                                          own->backward_s[COST_RECOMPUTE];

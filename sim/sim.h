@@ -84,10 +84,11 @@ struct sim {
 void sim_init(struct sim *sim, const struct problem *problem, const struct prices *prices,
               const struct sim_options *options, struct arena *arena);
 /* Seconds of one message of a work program, alone on an idle cluster. */
-double sim_message_s(struct sim *sim, const struct work *work, const struct work_message *message);
+double sim_message_s(struct sim *sim, const struct work *work, const struct work_message *message,
+                     uint32_t base);
 /* One block by running it alone; like as in struct estimator. */
-void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const struct piece *like,
-               struct piece *out);
+void sim_piece(struct sim *sim, const struct work *work, uint32_t block, uint32_t site,
+               const struct piece *like, struct piece *out);
 /* Prices all that a load needs: pieces of every block, messages. layers as in work_count_blocks. */
 void sim_build_load(struct sim *sim, const struct work *work, const struct stream *stream,
                     const uint32_t *layers, struct arena *arena, struct load *out);

@@ -74,9 +74,10 @@ static double find_costs(const struct step_run *run, uint32_t slot, double cost_
     const enum slot_kind kind = slots_find(&run->slots, slot)->kind;
     const uint32_t *counts = sim_find_counts(run->load, run->slots.model_chunk[slot]);
     double sum = 0.0;
+    const struct piece *pieces = estimator_pieces(run->load, run->slots.stage[slot]);
     memset(cost_s, 0, COST_COUNT * sizeof *cost_s);
     for (uint32_t block = 0; block < run->load->work->block_count; block++) {
-        const struct piece *piece = &run->load->pieces[block];
+        const struct piece *piece = &pieces[block];
         const double *lasted_s = kind == SLOT_FORWARD ? piece->forward_s : piece->backward_s;
         const double part_s = kind == SLOT_WEIGHT_GRADIENT ? piece->weight_s
                               : kind == SLOT_INPUT_GRADIENT

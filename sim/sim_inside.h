@@ -10,6 +10,12 @@
 /* Blocks in the order in which a chunk runs them; their number. */
 uint32_t sim_block_order(const struct work *work, uint32_t order[WORK_BLOCK_MAX]);
 
+/* What blocks do on the devices of one site. */
+struct site_scripts {
+    struct script forward[WORK_BLOCK_MAX], backward[WORK_BLOCK_MAX];
+    struct move *gathers[WORK_BLOCK_MAX], *sums[WORK_BLOCK_MAX]; /* once per step */
+};
+
 /* Tasks of one slot in one step. */
 struct slot_tasks {
     uint32_t entry; /* starts with the slot */
@@ -42,8 +48,7 @@ struct step_run {
     struct emit emit;
     struct emit_ports ports;
     struct random dice;
-    struct script forward[WORK_BLOCK_MAX], backward[WORK_BLOCK_MAX];
-    struct move *gathers[WORK_BLOCK_MAX], *sums[WORK_BLOCK_MAX]; /* once per step */
+    struct site_scripts *scripts; /* [site] */
     uint32_t gather_counts[WORK_BLOCK_MAX], sum_counts[WORK_BLOCK_MAX];
     uint32_t order[WORK_BLOCK_MAX];
     uint32_t order_count;
@@ -61,6 +66,8 @@ struct step_tail {
     uint32_t barrier, normed, all_updated, end;
 };
 
+/* Scripts of the site on which the stage stands. */
+const struct site_scripts *sim_find_scripts(const struct step_run *run, uint32_t stage);
 /* Model chunk at (stage, local chunk). */
 uint32_t sim_find_chunk(const struct step_run *run, uint32_t stage, uint32_t local);
 /* New jitter for the messages that are pushed next. */

@@ -155,15 +155,17 @@ static void walk_stage(const struct load *load, uint32_t stage, struct stage_est
     arena_release(&arena);
 }
 
-/* A stage may sit on the device that has least. */
-static double smallest_bytes(const struct cluster *cluster)
+/* Every device of the stage holds as much: the one that has least is the limit. */
+static double smallest_bytes(const struct work *work, uint32_t stage)
 {
-    uint64_t bytes = cluster->accelerators[0].memory_bytes;
-    for (uint32_t i = 1; i < cluster->accelerator_count; i++) {
-        const uint64_t own = cluster->accelerators[i].memory_bytes;
-        bytes = own < bytes ? own : bytes;
+    const uint32_t site = work_find_site(work, stage);
+    double least = -1.0;
+    for (uint32_t i = 0; i < work_count_kinds(work, site); i++) {
+        const uint32_t kind = work_find_kind(work, site, i);
+        const double own = (double)work->problem->cluster->accelerators[kind].memory_bytes;
+        least = least < 0.0 || own < least ? own : least;
     }
-    return (double)bytes;
+    return least;
 }
 
 static void add_all(const struct load *load, uint32_t stage, struct stage_estimate *out,
@@ -191,8 +193,7 @@ static void add_all(const struct load *load, uint32_t stage, struct stage_estima
         out->peak_bytes += out->memory_bytes[i];
     }
     out->first_step_peak_bytes = out->peak_bytes - moments;
-    out->capacity_bytes =
-        smallest_bytes(load->work->problem->cluster) * (1.0 - setup->memory_headroom_frac);
+    out->capacity_bytes = smallest_bytes(load->work, stage) * (1.0 - setup->memory_headroom_frac);
     moment->peak_bytes = out->peak_bytes;
 }
 

@@ -5,7 +5,7 @@
 #include "sim/sim_inside.h"
 
 /* Durations of a script by cost, from its segments; returns the whole. */
-static double run_script(struct sim *sim, const struct work *work, const struct work_items *list,
+static double run_script(const struct script_place *place, const struct work_items *list,
                          double *cost_s, double *weight_s)
 {
     struct arena arena;
@@ -14,7 +14,7 @@ static double run_script(struct sim *sim, const struct work *work, const struct 
     struct diag diag;
     arena_init(&arena);
     diag_init(&diag, &arena);
-    script_build(sim->book, sim->prices, work, list, &arena, &script);
+    script_build(place, list, &arena, &script);
     engine_init(&engine, WORLD_FS_PER_S, &arena);
     struct emit emit = {
         .engine = &engine, .arena = &arena, .kernel_factor = 1.0, .message_factor = 1.0};
@@ -42,12 +42,12 @@ static double run_script(struct sim *sim, const struct work *work, const struct 
 
 /* Messages of once a step, by their share of every step; those whose result a later step waits
  * for apart. */
-static void add_moves(struct sim *sim, const struct work *work, const struct work_items *list,
+static void add_moves(const struct script_place *place, const struct work_items *list,
                       double *now_s, double *later_s)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         assert(list->items[i].is_message);
-        const struct move move = script_find_move(sim->book, work, &list->items[i].message);
+        const struct move move = script_find_move(place, &list->items[i].message);
         *(move.message->distance == 0 ? now_s : later_s) += move.seconds;
     }
 }
@@ -57,9 +57,10 @@ static bool same_items(const struct work_items *a, const struct work_items *b)
     return a->items == b->items && a->count == b->count;
 }
 
-void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const struct piece *like,
-               struct piece *out)
+void sim_piece(struct sim *sim, const struct work *work, uint32_t block, uint32_t site,
+               const struct piece *like, struct piece *out)
 {
+    const struct script_place place = {sim->book, sim->prices, work, site};
     const struct work_block *which = &work->blocks[block];
     if (like != NULL && same_items(&like->block->forward, &which->forward) &&
         same_items(&like->block->backward, &which->backward)) {
@@ -67,41 +68,40 @@ void sim_piece(struct sim *sim, const struct work *work, uint32_t block, const s
     } else {
         double none_s = 0.0;
         memset(out, 0, sizeof *out);
-        out->forward_total_s = run_script(sim, work, &which->forward, out->forward_s, &none_s);
+        out->forward_total_s = run_script(&place, &which->forward, out->forward_s, &none_s);
         out->backward_total_s =
-            run_script(sim, work, &which->backward, out->backward_s, &out->weight_s);
+            run_script(&place, &which->backward, out->backward_s, &out->weight_s);
     }
     double update_s[COST_COUNT] = {0.0}, none_s = 0.0;
     out->block = which;
     out->gather_s = out->sync_s = out->stale_s = 0.0;
-    out->update_s = run_script(sim, work, &which->update, update_s, &none_s);
-    add_moves(sim, work, &which->gather, &out->gather_s, &out->stale_s);
-    add_moves(sim, work, &which->sync, &out->sync_s, &out->stale_s);
+    out->update_s = run_script(&place, &which->update, update_s, &none_s);
+    add_moves(&place, &which->gather, &out->gather_s, &out->stale_s);
+    add_moves(&place, &which->sync, &out->sync_s, &out->stale_s);
 }
 
-double sim_message_s(struct sim *sim, const struct work *work, const struct work_message *message)
+double sim_message_s(struct sim *sim, const struct work *work, const struct work_message *message,
+                     uint32_t base)
 {
-    return message->bytes == 0.0
-               ? 0.0
-               : lump_find(sim->book, message->kind, &work->groups[message->group], message->bytes)
-                     ->seconds;
+    if (message->bytes == 0.0) {
+        return 0.0;
+    }
+    const struct lump_request request = {message->kind, &work->groups[message->group], base,
+                                         message->bytes};
+    return lump_find(sim->book, &request)->seconds;
 }
 
 void sim_build_load(struct sim *sim, const struct work *work, const struct stream *stream,
                     const uint32_t *layers, struct arena *arena, struct load *out)
 {
     const uint32_t chunks = work->shape.stages * work->shape.chunks;
-    struct piece *pieces = ARENA_PUSH(arena, struct piece, work->block_count);
     uint32_t *counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
-    for (uint32_t block = 0; block < work->block_count; block++) {
-        sim_piece(sim, work, block, NULL, &pieces[block]);
-    }
+    struct estimator estimator;
+    sim_estimator(sim, &estimator);
     work_count_blocks(work, layers, counts);
     *out = (struct load){.work = work,
                          .stream = stream,
-                         .pieces = pieces,
-                         .counts = counts,
-                         .send_s = sim_message_s(sim, work, &work->send),
-                         .tied_s = sim_message_s(sim, work, &work->tied),
-                         .norm_s = sim_message_s(sim, work, &work->norm)};
+                         .pieces = estimator_price_blocks(&estimator, work, arena),
+                         .counts = counts};
+    estimator_price_messages(&estimator, work, arena, out);
 }

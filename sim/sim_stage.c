@@ -119,6 +119,7 @@ static uint32_t count_layers(const struct step_run *run, uint32_t chunk)
 static void push_gathers(struct builder *builder)
 {
     struct step_run *run = builder->run;
+    const struct site_scripts *scripts = sim_find_scripts(run, builder->stage);
     const uint32_t chunks = run->load->work->shape.chunks;
     uint32_t last = builder->begin;
     builder->gathered = ARENA_PUSH(run->arena, uint32_t *, chunks);
@@ -129,7 +130,7 @@ static void push_gathers(struct builder *builder)
         for (uint32_t i = 0; i < run->order_count; i++) {
             const uint32_t block = run->order[i];
             for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
-                last = push_moves(run, run->gathers[block], run->gather_counts[block], false,
+                last = push_moves(run, scripts->gathers[block], run->gather_counts[block], false,
                                   builder->step, last);
                 builder->gathered[local][layer++] = last;
             }
@@ -150,14 +151,16 @@ static void push_gathers(struct builder *builder)
 static void push_sums(struct builder *builder, uint32_t chunk, bool later)
 {
     struct step_run *run = builder->run;
+    const struct site_scripts *scripts = sim_find_scripts(run, builder->stage);
     for (uint32_t i = run->order_count; i-- > 0;) {
         const uint32_t block = run->order[i];
         for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
-            builder->data_last = push_moves(run, run->sums[block], run->sum_counts[block], later,
-                                            builder->step, builder->data_last);
+            builder->data_last = push_moves(run, scripts->sums[block], run->sum_counts[block],
+                                            later, builder->step, builder->data_last);
             if (later) {
-                builder->data_last = push_moves(run, run->gathers[block], run->gather_counts[block],
-                                                later, builder->step, builder->data_last);
+                builder->data_last =
+                    push_moves(run, scripts->gathers[block], run->gather_counts[block], later,
+                               builder->step, builder->data_last);
             }
         }
     }
@@ -185,18 +188,20 @@ static const char *slot_name(const struct step_run *run, uint32_t slot)
     return name.bytes;
 }
 
-static void push_layer(struct step_run *run, uint32_t block, enum slot_kind kind)
+static void push_layer(struct step_run *run, uint32_t stage, uint32_t block, enum slot_kind kind)
 {
+    const struct site_scripts *scripts = sim_find_scripts(run, stage);
     if (run->sim->options.granularity == SIM_SLOTS) {
         emit_delay(&run->emit, "layer",
-                   layer_s(&run->load->pieces[block], kind) * run->emit.kernel_factor);
+                   layer_s(&estimator_pieces(run->load, stage)[block], kind) *
+                       run->emit.kernel_factor);
         return;
     }
     const enum emit_part part = kind == SLOT_INPUT_GRADIENT    ? EMIT_INPUT
                                 : kind == SLOT_WEIGHT_GRADIENT ? EMIT_WEIGHT
                                                                : EMIT_ALL;
-    emit_script(&run->emit, kind == SLOT_FORWARD ? &run->forward[block] : &run->backward[block],
-                part);
+    emit_script(&run->emit,
+                kind == SLOT_FORWARD ? &scripts->forward[block] : &scripts->backward[block], part);
 }
 
 static void wait_for_gather(struct step_run *run, uint32_t gathered)
@@ -212,11 +217,12 @@ static void wait_for_gather(struct step_run *run, uint32_t gathered)
 static void push_layer_sums(struct builder *builder, uint32_t block)
 {
     struct step_run *run = builder->run;
+    const struct site_scripts *scripts = sim_find_scripts(run, builder->stage);
     if (run->sum_counts[block] == 0) {
         return;
     }
     builder->data_last = emit_join(&run->emit, builder->data_last, run->emit.cursor);
-    builder->data_last = push_moves(run, run->sums[block], run->sum_counts[block], false,
+    builder->data_last = push_moves(run, scripts->sums[block], run->sum_counts[block], false,
                                     builder->step, builder->data_last);
 }
 
@@ -239,7 +245,7 @@ static void push_layers(struct builder *builder, const struct slot_part *part)
             if (part->gathers) {
                 wait_for_gather(run, builder->gathered[slot->chunk][layer++]);
             }
-            push_layer(run, block, slot->kind);
+            push_layer(run, builder->stage, block, slot->kind);
             if (part->sums) {
                 push_layer_sums(builder, block);
             }
@@ -251,9 +257,10 @@ static double slot_s(const struct step_run *run, uint32_t slot)
 {
     const enum slot_kind kind = slots_find(&run->slots, slot)->kind;
     const uint32_t *counts = sim_find_counts(run->load, run->slots.model_chunk[slot]);
+    const struct piece *pieces = estimator_pieces(run->load, run->slots.stage[slot]);
     double seconds = 0.0;
     for (uint32_t block = 0; block < run->load->work->block_count; block++) {
-        seconds += layer_s(&run->load->pieces[block], kind) * (double)counts[block];
+        seconds += layer_s(&pieces[block], kind) * (double)counts[block];
     }
     return seconds > 0.0 ? seconds : 0.0;
 }
@@ -297,7 +304,8 @@ static void push_slot(struct builder *builder, uint32_t slot)
 static uint32_t device_of(const struct step_run *run, uint32_t stage)
 {
     const struct work *work = run->load->work;
-    return stage * work->groups[work->send.group].steps[0].stride;
+    const uint32_t place = work_find_pair(work, stage, 0);
+    return work->sites.map == NULL ? place : work->sites.map->devices[place];
 }
 
 /* Behind all that the device does before. */
@@ -315,8 +323,9 @@ static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t s
                                                 device_of(run, to), run->load->work->send.bytes);
         tasks->send = emit_send(&run->emit, "send", &lump, to, run->emit.cursor);
     } else {
-        tasks->send = engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
-                                        run->load->send_s * run->emit.message_factor);
+        tasks->send =
+            engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
+                              estimator_send_s(run->load, from, to) * run->emit.message_factor);
         engine_push_edge(&run->engine, run->emit.cursor, tasks->send);
     }
     if (!runtime_of(run)->overlaps_send) {

@@ -35,7 +35,8 @@ static void push_tied(struct step_run *run, struct step_tail *tail)
     if (work->tied.bytes == 0.0 || stages == 1) {
         return;
     }
-    const struct move move = script_find_move(run->sim->book, work, &work->tied);
+    const struct script_place place = {run->sim->book, run->sim->prices, work, 0};
+    const struct move move = script_find_move(&place, &work->tied);
     const uint32_t both = emit_join(&run->emit, tail->summed[0], tail->summed[stages - 1]);
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t stage = i == 0 ? 0 : stages - 1;
@@ -49,14 +50,25 @@ static void push_tied(struct step_run *run, struct step_tail *tail)
 
 static double update_s(const struct step_run *run, uint32_t stage)
 {
+    const struct piece *pieces = estimator_pieces(run->load, stage);
     double seconds = 0.0;
     for (uint32_t local = 0; local < run->load->work->shape.chunks; local++) {
         const uint32_t *counts = sim_find_counts(run->load, sim_find_chunk(run, stage, local));
         for (uint32_t block = 0; block < run->load->work->block_count; block++) {
-            seconds += run->load->pieces[block].update_s * (double)counts[block];
+            seconds += pieces[block].update_s * (double)counts[block];
         }
     }
     return seconds;
+}
+
+/* Of all devices, whatever they are. */
+static struct move find_norm(const struct step_run *run)
+{
+    const struct work *work = run->load->work;
+    const struct lump_request request = {work->norm.kind, &work->groups[work->norm.group], 0,
+                                         work->norm.bytes};
+    const struct lump_list *lumps = lump_find(run->sim->book, &request);
+    return (struct move){lumps, 1.0, lumps->seconds, &work->norm};
 }
 
 /* Everybody's gradients, the norm, updates, then the overhead of a step. */
@@ -71,7 +83,7 @@ static void push_end(struct step_run *run, const uint32_t *stale_before, struct 
     run->emit.device = 0;
     tail->normed = tail->barrier;
     if (work->norm.bytes > 0.0) {
-        const struct move move = script_find_move(run->sim->book, work, &work->norm);
+        const struct move move = find_norm(run);
         sim_draw_messages(run);
         tail->normed = emit_move(&run->emit, EMIT_DATA, &move, 1.0, tail->barrier);
     }

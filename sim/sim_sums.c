@@ -16,13 +16,15 @@ static double slot_end_s(const struct step_run *run, uint32_t slot)
 static void push_chunk(const struct step_run *run, struct engine *engine, uint32_t chunk,
                        uint32_t *last)
 {
+    const uint32_t stage = run->slots.stage[run->slots.last_backward[chunk]];
+    const struct piece *pieces = estimator_pieces(run->load, stage);
     const uint32_t *counts = sim_find_counts(run->load, chunk);
     double ready_s = slot_end_s(run, run->slots.last_backward[chunk]);
     for (uint32_t block = 0; block < run->load->work->block_count; block++) {
-        ready_s -= run->load->pieces[block].backward_total_s * (double)counts[block];
+        ready_s -= pieces[block].backward_total_s * (double)counts[block];
     }
     for (uint32_t i = run->order_count; i-- > 0;) {
-        const struct piece *piece = &run->load->pieces[run->order[i]];
+        const struct piece *piece = &pieces[run->order[i]];
         for (uint32_t k = 0; k < counts[run->order[i]]; k++) {
             ready_s += piece->backward_total_s;
             const uint32_t task =
@@ -50,11 +52,12 @@ static uint32_t push_stage(const struct step_run *run, struct engine *engine, ui
 static double stage_sum(const struct step_run *run, uint32_t stage,
                         double (*value)(const struct piece *))
 {
+    const struct piece *pieces = estimator_pieces(run->load, stage);
     double sum = 0.0;
     for (uint32_t local = 0; local < run->load->work->shape.chunks; local++) {
         const uint32_t *counts = sim_find_counts(run->load, sim_find_chunk(run, stage, local));
         for (uint32_t block = 0; block < run->load->work->block_count; block++) {
-            sum += value(&run->load->pieces[block]) * (double)counts[block];
+            sum += value(&pieces[block]) * (double)counts[block];
         }
     }
     return sum;

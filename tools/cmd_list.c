@@ -96,8 +96,9 @@ static const char *describe_cluster(struct command *command, const char *name)
     }
     const char *kind = cluster.accelerators[0].name;
     if (cluster.level_count == 0) {
-        return text_build(command->arena, "%u devices, %s%s", cluster.device_count, kind,
-                          cluster.accelerator_count > 1 ? " and others" : "");
+        return cluster.accelerator_count > 1
+                   ? report_devices(command->arena, &cluster)
+                   : text_build(command->arena, "%u devices, %s", cluster.device_count, kind);
     }
     const struct level *last = &cluster.levels[cluster.level_count - 1];
     const uint32_t inner = cluster.device_count / last->degree;

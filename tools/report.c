@@ -27,14 +27,19 @@ void report_judge(struct command *command, const struct question *question, stru
     find_provenance(&judge, out);
 }
 
+/* 0 where a device has none. */
 static double peak_flops_per_s(const struct question *question)
 {
     const struct cluster *cluster = &question->cluster;
     double peak = 0.0;
+    bool all = true;
     for (uint32_t device = 0; device < cluster->device_count; device++) {
-        peak += cluster_find_accelerator(cluster, device)->peak_flops_per_s[question->setup.dtype];
+        const double own =
+            cluster_find_accelerator(cluster, device)->peak_flops_per_s[question->setup.dtype];
+        all = all && own > 0.0;
+        peak += own;
     }
-    return peak;
+    return all ? peak : 0.0;
 }
 
 /* Of sequences as long as they are. */

@@ -65,6 +65,8 @@ void report_push_run(struct command *command, const struct question *question, d
                      struct json_writer *out);
 void report_dump_run(struct command *command, const struct question *question, double step_s);
 
+/* Arena text: "16 A100-SXM4-80GB, 16 V100-SXM2-32GB", "8 devices H100-SXM5-80GB". */
+const char *report_devices(struct arena *arena, const struct cluster *cluster);
 /* "tp communication", "optimizer states": what a cost or a class of memory is called. */
 const char *report_cost_name(uint32_t cost, struct arena *arena);
 const char *report_memory_name(uint32_t class);

@@ -38,6 +38,25 @@ const char *report_count(struct arena *arena, uint64_t count)
     return text.bytes;
 }
 
+const char *report_devices(struct arena *arena, const struct cluster *cluster)
+{
+    if (cluster->accelerator_count == 1) {
+        return text_build(arena, "%s devices %s", report_count(arena, cluster->device_count),
+                          cluster->accelerators[0].name);
+    }
+    uint32_t *counts = ARENA_PUSH(arena, uint32_t, cluster->accelerator_count);
+    for (uint32_t device = 0; device < cluster->device_count; device++) {
+        counts[cluster->device_kind[device]]++;
+    }
+    struct text text;
+    text_init(&text, arena);
+    for (uint32_t kind = 0; kind < cluster->accelerator_count; kind++) {
+        text_push(&text, "%s%s %s", kind == 0 ? "" : ", ", report_count(arena, counts[kind]),
+                  cluster->accelerators[kind].name);
+    }
+    return text.bytes;
+}
+
 void report_dump_question(struct command *command, const struct question *question)
 {
     const struct setup *setup = &question->setup;
@@ -45,8 +64,8 @@ void report_dump_question(struct command *command, const struct question *questi
     const uint64_t parameters = model_count_parameters(&question->model);
     text_push(&command->out, "model    %s, %.4g billion parameters\n", question->model.name,
               (double)parameters / 1e9);
-    text_push(&command->out, "cluster  %s: %s devices %s\n", cluster->name,
-              report_count(command->arena, cluster->device_count), cluster->accelerators[0].name);
+    text_push(&command->out, "cluster  %s: %s\n", cluster->name,
+              report_devices(command->arena, cluster));
     text_push(&command->out, "step     %llu sequences of %llu tokens, %s, ",
               (unsigned long long)setup->global_batch, (unsigned long long)setup->seq_length,
               dtype_name(setup->dtype));
@@ -89,6 +108,18 @@ void report_dump_flags(struct command *command, const char *head, const struct p
     text_push(&command->out, "\n");
 }
 
+/* The first kind without a peak of the number format. */
+static const char *unpeaked(const struct question *question)
+{
+    const struct accelerator *kinds = question->cluster.accelerators;
+    uint32_t kind = 0;
+    while (kind + 1 < question->cluster.accelerator_count &&
+           kinds[kind].peak_flops_per_s[question->setup.dtype] > 0.0) {
+        kind++;
+    }
+    return kinds[kind].name;
+}
+
 static void dump_rates(struct command *command, const struct question *question,
                        const struct verdict *verdict)
 {
@@ -120,8 +151,8 @@ static void dump_rates(struct command *command, const struct question *question,
     } else if (question->setup.task.kind != TASK_PRETRAIN) {
         text_push(out, "MFU      not stated: only a part of the model is trained\n");
     } else {
-        text_push(out, "MFU      not stated: %s has no %s peak of its own\n",
-                  question->cluster.accelerators[0].name, dtype_name(question->setup.dtype));
+        text_push(out, "MFU      not stated: %s has no %s peak of its own\n", unpeaked(question),
+                  dtype_name(question->setup.dtype));
     }
     text_push(out, "memory   %s of %s usable per device", report_bytes(arena, estimate->peak_bytes),
               report_bytes(arena, estimate->capacity_bytes));

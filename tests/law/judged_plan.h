@@ -56,7 +56,7 @@ static inline struct judged *load_plan(const struct plan *plan)
         stream_build(plan->schedule.schedule, &work->shape, &arena, &judged->stream, &diag), "%s",
         diag.entries[0].message);
     for (uint32_t i = 0; i < work->block_count; i++) {
-        costmodel_piece(&judge, work, i, NULL, &judged->pieces[i]);
+        costmodel_piece(&judge, work, i, 0, NULL, &judged->pieces[i]);
     }
     const uint32_t chunks = work->shape.stages * work->shape.chunks;
     uint32_t *counts = ARENA_PUSH(&arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
@@ -65,9 +65,9 @@ static inline struct judged *load_plan(const struct plan *plan)
                                  .stream = &judged->stream,
                                  .pieces = judged->pieces,
                                  .counts = counts,
-                                 .send_s = costmodel_message_s(&judge, work, &work->send),
-                                 .tied_s = costmodel_message_s(&judge, work, &work->tied),
-                                 .norm_s = costmodel_message_s(&judge, work, &work->norm)};
+                                 .send_s = costmodel_message_s(&judge, work, &work->send, 0),
+                                 .tied_s = costmodel_message_s(&judge, work, &work->tied, 0),
+                                 .norm_s = costmodel_message_s(&judge, work, &work->norm, 0)};
     return judged;
 }
 

@@ -40,7 +40,7 @@ static struct work *build_with(struct single *single, const char *text)
 static struct piece price(const struct work *work, const struct work_block *block)
 {
     struct piece piece;
-    costmodel_piece(&judge, work, (uint32_t)(block - work->blocks), NULL, &piece);
+    costmodel_piece(&judge, work, (uint32_t)(block - work->blocks), 0, NULL, &piece);
     return piece;
 }
 

@@ -89,7 +89,7 @@ static struct work_message *push_message(double seconds, enum work_overlap overl
 static void expect(double total_s, double exposed_s)
 {
     struct piece piece;
-    costmodel_piece(&judge, &work, 0, NULL, &piece);
+    costmodel_piece(&judge, &work, 0, 0, NULL, &piece);
     double sum = 0.0;
     for (uint32_t i = 0; i < COST_COUNT; i++) {
         sum += piece.forward_s[i];
@@ -171,13 +171,13 @@ START_TEST(seconds_are_kept_apart)
     push_kernel(1e-3);
     push_kernel(2e-3)->recompute = true;
     struct piece piece;
-    costmodel_piece(&judge, &work, 0, NULL, &piece);
+    costmodel_piece(&judge, &work, 0, 0, NULL, &piece);
     ck_assert(same(piece.forward_s[COST_COMPUTE], 1e-3));
     ck_assert(same(piece.forward_s[COST_RECOMPUTE], 2e-3));
     work.blocks[0].backward = work.blocks[0].forward;
     work.blocks[0].forward.count = 0;
     forward[1].compute.pass = PASS_WEIGHT_GRADIENT;
-    costmodel_piece(&judge, &work, 0, NULL, &piece);
+    costmodel_piece(&judge, &work, 0, 0, NULL, &piece);
     ck_assert(same(piece.backward_total_s, 3e-3) && same(piece.weight_s, 2e-3));
     ck_assert(same(judge.provenance_s[PROVENANCE_ANALYTIC], 6e-3));
     end();

@@ -19,10 +19,11 @@ static struct planner_options options;
 
 static double capacity = 1e18, layer_bytes = 1.0;
 
-static void fake_piece(void *state, const struct work *work, uint32_t block,
+static void fake_piece(void *state, const struct work *work, uint32_t block, uint32_t site,
                        const struct piece *like, struct piece *out)
 {
     (void)state;
+    (void)site;
     (void)like;
     const bool end = block == work->first_block || block == work->last_block;
     *out = (struct piece){.forward_total_s = end ? 0.0 : 1.0, .block = &work->blocks[block]};
@@ -30,10 +31,11 @@ static void fake_piece(void *state, const struct work *work, uint32_t block,
 }
 
 static double fake_message_s(void *state, const struct work *work,
-                             const struct work_message *message)
+                             const struct work_message *message, uint32_t base)
 {
     (void)state;
     (void)work;
+    (void)base;
     return message->bytes > 0.0 ? 0.25 : 0.0;
 }
 
