@@ -61,8 +61,8 @@ struct load {
     const struct piece *pieces; /* [site * work->block_count + block] */
     const uint32_t *counts;     /* [model chunk * WORK_BLOCK_MAX + block] */
     double send_s;              /* one boundary message, priced; of several the fastest */
-    const double *sends_s;      /* [stage] from it to the next one, the last: to the first; NULL: all
-                                 * take send_s */
+    const double *sends_s;      /* [stage] from it to the next one, the last: to the first; NULL:
+                                 * all take send_s */
     double tied_s, norm_s;
 };
 

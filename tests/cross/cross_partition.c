@@ -14,7 +14,8 @@ static struct arena arena;
 static struct random dice;
 
 /* Seconds of a layer are the same on every stage, so the sum over the stages is the same for
- * every partition, or of like layers the stages differ in speed; its bytes are not: stages keep it for more or fewer micro-batches. */
+ * every partition, or of like layers the stages differ in speed; its bytes are not: stages keep it
+ * for more or fewer micro-batches. */
 struct instance {
     struct partition_ilp ilp;
     double layer_s[STAGES_MAX * LAYERS_MAX], layer_bytes[STAGES_MAX * LAYERS_MAX];
