@@ -118,6 +118,10 @@ struct op {
                                              * set) */
     double forward_flops, backward_flops;   /* OP_KERNEL: per element of the output */
     bool joined;                            /* one kernel with the op before it (Q with K and V) */
+    axis_set state;                         /* what stays of a sequence while it is generated,
+                                             * read and written with every token, of these axes and
+                                             * so many copies; 0: nothing but cached tensors */
+    uint32_t state_copies;
 };
 
 struct part {
@@ -177,8 +181,10 @@ uint64_t model_count_parameters(const struct model *model);
 /* Parameters that one token meets: routed experts by their share. */
 uint64_t model_count_active_parameters(const struct model *model);
 /* Elements of keys and values, or of their latents, that stay per token of a sequence, over all
- * layers; of layers with a window too. The state of scans does not grow and is not in it. */
+ * layers; of layers with a window too. States of scans are not in it. */
 uint64_t model_count_cache_elements(const struct model *model);
+/* Elements of states that stay per sequence, over all layers. */
+uint64_t model_count_state_elements(const struct model *model);
 uint64_t model_count_part_parameters(const struct model *model, uint32_t part);
 /* Forward + backward FLOPs of one token at that sequence length, matrix multiplies and attention
  * only (embedding lookup not counted, head counted). causal false: attention counted in full (PaLM,

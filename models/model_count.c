@@ -236,15 +236,36 @@ static uint64_t count_cached(const struct model *model, const struct op *op)
     return sum;
 }
 
-uint64_t model_count_cache_elements(const struct model *model)
+static uint64_t count_state(const struct model *model, const struct op *op)
+{
+    uint64_t elements = op->state == 0 ? 0 : op->state_copies;
+    for (uint32_t axis = 0; axis < model->axis_count; axis++) {
+        const uint64_t size = model->axes[axis].size;
+        elements = has_axis(op->state, axis) && size > 0 ? multiply(elements, size) : elements;
+    }
+    return elements;
+}
+
+static uint64_t sum_ops(const struct model *model,
+                        uint64_t (*count)(const struct model *, const struct op *))
 {
     uint64_t sum = 0;
     for (uint32_t run = 0; run < model->run_count; run++) {
         const struct part *part = &model->parts[model->chain[run].part];
         for (uint32_t i = 0; i < part->op_count; i++) {
             sum = add(sum, multiply(model->chain[run].count,
-                                    count_cached(model, &model->ops[part->first_op + i])));
+                                    count(model, &model->ops[part->first_op + i])));
         }
     }
     return sum;
+}
+
+uint64_t model_count_cache_elements(const struct model *model)
+{
+    return sum_ops(model, count_cached);
+}
+
+uint64_t model_count_state_elements(const struct model *model)
+{
+    return sum_ops(model, count_state);
 }

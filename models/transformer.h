@@ -151,6 +151,8 @@ struct transformer {
     struct transformer_mla mla;
     struct transformer_scan scan;
     struct transformer_vision vision;
+    bool decodes;               /* the form of latent attention that generates one token; no file
+                                 * says so, a task does */
 };
 
 /* The object that a transformer was read from, with the keys that messages point at (NULL: at the

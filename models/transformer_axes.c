@@ -43,6 +43,9 @@ static void push_attention(struct model *model, const struct transformer *shape)
     push_axis(model, "rope_dim", mla->rope_dim);
     push_axis(model, "qk_dim", (uint64_t)mla->nope_dim + mla->rope_dim);
     push_axis(model, "value_dim", mla->value_dim);
+    if (shape->decodes) {
+        push_axis(model, "latent_dim", (uint64_t)mla->kv_rank + mla->rope_dim);
+    }
 }
 
 static void push_experts(struct model *model, const struct transformer_moe *moe)

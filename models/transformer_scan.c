@@ -45,6 +45,14 @@ static uint32_t push_in(struct transformer_graph *graph, const char *name, const
                                           });
 }
 
+static void set_state(const struct transformer_graph *graph, struct op *op, const char *axes,
+                      uint32_t copies)
+{
+    op->state =
+        copies == 0 ? 0 : transformer_axes(graph, text_build(graph->arena, "batch %s", axes));
+    op->state_copies = copies;
+}
+
 /* A few taps per channel, and a bias but for the delta rule. */
 static void push_conv(struct transformer_graph *graph, const char *name, const char *axes,
                       uint32_t copies, uint32_t *tensor)
@@ -56,6 +64,7 @@ static void push_conv(struct transformer_graph *graph, const char *name, const c
                              ACTIVATION_FORWARD_BYTES, ACTIVATION_BACKWARD_BYTES);
     graph->model->tensors[op->output].copies = copies;
     transformer_push_weight(graph, op, "taps", axes, copies * scan->conv);
+    set_state(graph, op, axes, copies * (scan->conv - 1)); /* inputs that later taps meet */
     if (scan->kind != SCAN_DELTA) {
         transformer_push_weight(graph, op, "bias", axes, copies);
     }
@@ -107,6 +116,7 @@ static uint32_t push_kernel(struct transformer_graph *graph, uint32_t x, uint32_
     op->forward_flops = flops_per_output(scan);
     op->backward_flops = SCAN_BACKWARD_FLOPS * op->forward_flops;
     push_scan_weights(graph, op);
+    set_state(graph, op, HEAD_AXES " scan_state", 1);
     return op->output;
 }
 

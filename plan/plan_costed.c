@@ -1,6 +1,7 @@
 /* Can the judges cost a plan? What they cannot is refused by name, never guessed. */
 #include <string.h>
 
+#include "models/transformer.h"
 #include "plan/plan_rule.h"
 
 static void check_setup(struct plan_rules *rules)
@@ -16,21 +17,20 @@ static void check_setup(struct plan_rules *rules)
         plan_rule_break(rules, DIAG_P480, NULL, "training phases cannot be costed yet");
 }
 
-/* Does it keep latents, which decoding reads by other kernels than training, or states of scans,
- * whose traffic per token is not counted? */
+/* What does not go on token by token, or keeps what nothing here says. */
 static const char *find_undecodable(const struct model *model)
 {
-    const char *what = NULL;
-    for (uint32_t i = 0; i < model->op_count && what == NULL; i++) {
+    const struct transformer *shape = model->transformer;
+    if (shape != NULL && shape->vision.tower != NULL)
+        return "a vision tower, which runs once per request";
+    if (shape != NULL && (shape->encoder_layers > 0 || shape->bidirectional))
+        return "an encoder, which reads all tokens at once";
+    for (uint32_t i = 0; i < model->op_count; i++) {
         const struct op *op = &model->ops[i];
-        if (op->kind == OP_KERNEL && op->mirrored != 0)
-            what = "layers that scan";
-        for (uint32_t k = 0; k < op->input_count; k++) {
-            if (model->tensors[op->inputs[k]].cached && op->kind != OP_ATTENTION)
-                what = "latent attention";
-        }
+        if (op->kind == OP_KERNEL && op->mirrored != 0 && op->state == 0)
+            return "layers that scan";
     }
-    return what;
+    return NULL;
 }
 
 static void check_decoding(struct plan_rules *rules)

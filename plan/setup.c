@@ -253,6 +253,8 @@ static const struct runtime *without_host(const struct runtime *runtime, struct 
     struct runtime *copy = ARENA_PUSH(arena, struct runtime, 1);
     *copy = *runtime;
     copy->op_overhead_s = 0.0;
+    copy->op_gap_s = 0.0;
+    copy->dispatch_stall_s = 0.0;
     copy->step_overhead_s = 0.0;
     return copy;
 }

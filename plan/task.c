@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "models/trainable.h"
+#include "models/transformer.h"
 
 #define RANK_MAX 65536u
 
@@ -118,6 +119,27 @@ static bool something_trains(const struct model *model)
     return false;
 }
 
+/* Generating, latent attention takes another form. */
+static bool adapt_decoding(const struct model *model, struct arena *arena, struct model *out,
+                           struct diag *diag)
+{
+    struct model form = *model;
+    if (model->transformer != NULL && model->transformer->mla.kv_rank > 0) {
+        struct transformer shape = *model->transformer;
+        shape.decodes = true;
+        if (!transformer_build(&shape, model->name, arena, &form, diag)) {
+            return false;
+        }
+        form.source = model->source;
+        form.digest = model->digest;
+    }
+    if (!trainable_freeze(&form, NULL, arena, out, diag)) {
+        return false;
+    }
+    out->base = model;
+    return true;
+}
+
 bool task_adapt(const struct task *task, const struct model *model, struct arena *arena,
                 struct model *out, struct diag *diag)
 {
@@ -136,8 +158,8 @@ bool task_adapt(const struct task *task, const struct model *model, struct arena
         *out = adapted;
         return true;
     }
+    case TASK_DECODE: return adapt_decoding(model, arena, out, diag);
     case TASK_PREFILL:
-    case TASK_DECODE:
     case TASK_SERVE: return trainable_freeze(model, NULL, arena, out, diag);
     case TASK_PRETRAIN:
     case TASK_SFT:

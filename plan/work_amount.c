@@ -221,6 +221,16 @@ static bool reorders(const struct work_builder *builder, const struct op *op)
     return changes;
 }
 
+double work_state_elements(const struct work_builder *builder, uint32_t op)
+{
+    const struct op *which = &builder->model->ops[builder->part->first_op + op];
+    const struct tensor state = {
+        .axes = which->state, .copies = which->state_copies, .density = 1.0};
+    const struct shard_state held =
+        shard_state_operand(builder->mesh, &builder->cuts[op], &state, false);
+    return which->state == 0 ? 0.0 : shard_count_elements(builder->mesh, &state, &held);
+}
+
 /* mirrored: which inputs are read over the images of their axes. */
 static void fill_traffic(const struct work_builder *builder, const struct op *op, uint32_t mirrored,
                          const struct shard_cut *cut, struct work_compute *out)
@@ -316,6 +326,10 @@ struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
     case OP_LOOKUP: fill_stream(builder, which, cut, &out); break;
     case OP_KERNEL: fill_kernel(builder, which, cut, &out); break;
     case OP_KIND_COUNT: BUG("op '%s' is of no kind", which->name);
+    }
+    if (builder->problem->setup->task.kind == TASK_DECODE) {
+        out.bytes += 2.0 * work_state_elements(builder, op) *
+                     dtype_bytes(builder->problem->setup->cache_dtype);
     }
     return out;
 }

@@ -39,6 +39,9 @@ double work_element_bytes(const struct problem *problem, const struct tensor *te
 struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
                                 enum work_pass pass);
 
+/* What stays per sequence of a micro-batch on one device while tokens are generated. */
+double work_state_elements(const struct work_builder *builder, uint32_t op);
+
 /* Bringing what the op reads in that pass to fp8 or fp4; false when nothing has to be. */
 bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_pass pass,
                     struct work_compute *out);

@@ -128,7 +128,8 @@ static double op_cache_bytes(const struct work_builder *builder, uint32_t op)
             shard_state_operand(builder->mesh, &builder->cuts[op], tensor, false);
         elements += tensor->cached ? shard_count_elements(builder->mesh, tensor, &state) : 0.0;
     }
-    return elements * sequences * (double)longest / (double)setup_count_positions(setup, false) *
+    elements *= (double)longest / (double)setup_count_positions(setup, false);
+    return (elements + work_state_elements(builder, op)) * sequences *
            dtype_bytes(setup->cache_dtype);
 }
 

@@ -96,9 +96,25 @@ static void fill_group(const struct planner_pins *pins, const uint32_t *order, s
     }
 }
 
-static void fill_schedule(const struct planner_pins *pins, struct plan_schedule *out)
+/* Requests are decoded together: all of a replica, as many parts as there are stages where they
+ * divide. In training one sequence. */
+static uint32_t usual_micro_batch(const struct problem *problem, const struct plan *plan)
 {
-    out->micro_batch = pins->micro_batch == 0 ? 1 : pins->micro_batch;
+    const uint64_t replicas = plan_count_replicas(problem, plan), stages = plan_count_stages(plan);
+    const uint64_t batch = problem->setup->global_batch;
+    if (problem->setup->task.kind != TASK_DECODE || batch % replicas != 0) {
+        return 1;
+    }
+    const uint64_t own = batch / replicas;
+    const uint64_t part = own % stages == 0 ? own / stages : own;
+    return part > UINT32_MAX ? 1 : (uint32_t)part;
+}
+
+static void fill_schedule(const struct problem *problem, const struct planner_pins *pins,
+                          const struct plan *plan, struct plan_schedule *out)
+{
+    out->micro_batch =
+        pins->micro_batch == 0 ? usual_micro_batch(problem, plan) : pins->micro_batch;
     out->chunks = pins->chunks == 0 ? 1 : pins->chunks;
     out->schedule = pins->schedule != NULL
                         ? pins->schedule
@@ -137,7 +153,7 @@ static void build(const struct problem *problem, const struct planner_pins *give
         pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
     }
     fill_group(&pins, order, out->groups);
-    fill_schedule(&pins, &out->schedule);
+    fill_schedule(problem, &pins, out, &out->schedule);
     fill_uses(problem, &pins, arena, out);
 }
 

@@ -167,6 +167,77 @@ START_TEST(decoding_holds_and_reads_its_cache)
 }
 END_TEST
 
+static void decode(uint64_t prompt, uint64_t output)
+{
+    setup.prompt_length = prompt;
+    setup.output_length = output;
+    setup.seq_length = 0;
+    setup.cache_dtype = DTYPE_BF16;
+    take_task("decode");
+    ck_assert(setup_settle(&setup, &arena, &diag));
+}
+
+static const struct work_compute *find_forward(const struct work_block *block, const char *name)
+{
+    for (uint32_t i = 0; i < block->forward.count; i++) {
+        const struct work_item *item = &block->forward.items[i];
+        if (!item->is_message && strcmp(item->compute.name, name) == 0) {
+            return &item->compute;
+        }
+    }
+    ck_abort_msg("no op '%s'", name);
+}
+
+/* DeepSeek-V2 section 2.1.2: 512 + 64 numbers per token and layer for all heads, whole on every
+ * tensor rank, read once by heads as wide as they are; the matrices are those of training. */
+START_TEST(decoding_meets_latents_as_they_are_kept)
+{
+    static const char *const names[] = {"deepseek-v2-lite", "deepseek-v3"};
+    for (uint32_t m = 0; m < 2; m++) {
+        begin(names[m]);
+        const uint64_t parameters = model_count_parameters(&model);
+        decode(1000, 501);
+        ck_assert_uint_eq(model_count_parameters(&adapted), parameters);
+        ck_assert_uint_eq(model_count_cache_elements(&adapted), 576ull * model.transformer->layers);
+        ck_assert_uint_eq(model_count_cache_elements(&model), 576ull * model.transformer->layers);
+        const struct work_block *block = middle(tensor_parallel(4, 32));
+        const struct work_compute *core = find_forward(block, "attention");
+        ck_assert(same(block->cache_bytes, 576.0 * 2.0 * 1501.0 * (double)setup.global_batch));
+        ck_assert_uint_eq(core->head_dim, 576);
+        ck_assert_uint_eq(core->value_dim, 512);
+        ck_assert_uint_eq(core->keys, 1251);
+        const double pairs = 32.0 * 1251.0 * model.transformer->heads / 4.0;
+        ck_assert(same(core->flops, 2.0 * (576.0 + 512.0) * pairs));
+        const double own = 32.0 * model.transformer->heads / 4.0 * (576.0 + 512.0) * 2.0;
+        ck_assert(same(core->bytes, 32.0 * 1251.0 * 576.0 * 2.0 + own));
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* Per layer heads x 64 x 128 of state, and three inputs of each channel of the
+ * four taps, x and B and C; read and written with every token, held for every request. */
+START_TEST(decoding_reads_and_writes_the_states_of_scans)
+{
+    begin("mamba2-2.7b");
+    const struct transformer_scan *scan = &model.transformer->scan;
+    const double state = (double)scan->heads * scan->head_dim * scan->state;
+    const double inputs =
+        3.0 * ((double)scan->heads * scan->head_dim + 2.0 * scan->groups * scan->state);
+    ck_assert_uint_eq(scan->conv, 4);
+    decode(1000, 500);
+    ck_assert_uint_eq(model_count_state_elements(&adapted),
+                      (uint64_t)(state + inputs) * model.transformer->layers);
+    ck_assert_uint_eq(model_count_cache_elements(&adapted), 0);
+    const struct work_block *block = middle(tensor_parallel(1, 8));
+    ck_assert(same(block->cache_bytes, (state + inputs) * 2.0 * (double)setup.global_batch));
+    const double moved = 2.0 * 2.0 * 8.0 * state;
+    const double bytes = find_forward(block, "scan")->bytes;
+    ck_assert(bytes >= moved && bytes < 1.05 * moved);
+    arena_release(&arena);
+}
+END_TEST
+
 /* 16-bit Adam: weights 2, gradients 2, moments 4 bytes per parameter; Adam of this runtime has its
  * gradients, 8 of moments, and master weights. */
 START_TEST(states_of_an_optimizer_in_place_are_eight_bytes)
@@ -270,6 +341,8 @@ END_TEST
 
 TAP_MAIN("law of tasks", adapters_have_the_published_parameters, only_adapters_have_gradients,
          frozen_parts_have_no_gradients, prefill_is_the_forward_alone,
-         decoding_holds_and_reads_its_cache, states_of_an_optimizer_in_place_are_eight_bytes,
+         decoding_holds_and_reads_its_cache, decoding_meets_latents_as_they_are_kept,
+         decoding_reads_and_writes_the_states_of_scans,
+         states_of_an_optimizer_in_place_are_eight_bytes,
          zeroth_order_is_two_forwards_and_four_passes_over_the_weights,
          muon_makes_each_matrix_orthogonal, tasks_that_make_no_sense_are_refused)

@@ -1,1 +1,0 @@
-estimate --model deepseek-v2-lite --cluster dgx-h100:1 --global-batch-size 8 --seq-length 1024 --task decode --dp 8
