@@ -1,14 +1,20 @@
 /* The slots of a stream in an order fit for one sweep: each behind all it waits for. */
+#include <string.h>
+
 #include "base/diag.h"
 #include "costmodel/replay_inside.h"
 
 /* Steps are written in rounds: each stage adds its next slot when what it needs stands in an
  * earlier round. So the steps of a round do not depend on each other, which lets the processor
- * overlap them. */
+ * overlap them. A round looks at the stages that added a slot in the last, or may have waited for
+ * one that was added. */
 struct builder {
     const struct stream *stream;
     struct replay_plan *plan;
     uint32_t *at; /* [stage] next slot */
+    uint32_t *called; /* stages to look at in the next round */
+    uint32_t called_count;
+    bool *is_called;
     uint32_t *forward_step,
         *backward_step; /* [model chunk * micro_batches + micro-batch], 0: not yet */
 };
@@ -117,16 +123,54 @@ static uint32_t push_next(struct builder *builder, uint32_t stage, uint32_t roun
     return pushed;
 }
 
-static void build_steps(struct builder *builder, uint32_t slot_count)
+static void call(struct builder *builder, uint32_t stage)
+{
+    if (!builder->is_called[stage]) {
+        builder->is_called[stage] = true;
+        builder->called[builder->called_count++] = stage;
+    }
+}
+
+/* The stage has added its slots up to `end`: it may go on, as may those that have the next slots
+ * of the micro-batches. */
+static void call_next(struct builder *builder, uint32_t stage, uint32_t begin, uint32_t end)
+{
+    call(builder, stage);
+    for (uint32_t i = begin; i < end; i++) {
+        const struct slot *slot = &builder->stream->slots[stage][i];
+        const uint32_t chunk = chunk_of(builder, stage, slot);
+        const uint32_t depth = chunk % builder->plan->chain_length;
+        if (slot->kind == SLOT_FORWARD && depth + 1 < builder->plan->chain_length) {
+            call(builder, builder->plan->chunk_stage[chunk + 1]);
+        } else if (slot->kind != SLOT_FORWARD && slot->kind != SLOT_WEIGHT_GRADIENT && depth > 0) {
+            call(builder, builder->plan->chunk_stage[chunk - 1]);
+        }
+    }
+}
+
+static void build_steps(struct builder *builder, uint32_t slot_count, uint32_t *round)
 {
     uint32_t pushed = 0;
+    for (uint32_t stage = 0; stage < builder->plan->shape.stages; stage++) {
+        call(builder, stage);
+    }
     while (pushed < slot_count) {
-        uint32_t round_begin = builder->plan->step_count, before = pushed;
-        for (uint32_t stage = 0; stage < builder->plan->shape.stages; stage++) {
-            pushed += push_next(builder, stage, round_begin);
-        }
-        if (pushed == before) {
+        const uint32_t round_begin = builder->plan->step_count, count = builder->called_count;
+        if (count == 0) {
             BUG("a stream that never ends passed its check");
+        }
+        memcpy(round, builder->called, count * sizeof *round);
+        builder->called_count = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            builder->is_called[round[i]] = false;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t begin = builder->at[round[i]];
+            const uint32_t added = push_next(builder, round[i], round_begin);
+            if (added > 0) {
+                call_next(builder, round[i], begin, begin + added);
+            }
+            pushed += added;
         }
     }
 }
@@ -173,8 +217,10 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
     build_steps(&(struct builder){.stream = stream,
                                   .plan = out,
                                   .at = ARENA_PUSH(arena, uint32_t, shape->stages),
+                                  .called = ARENA_PUSH(arena, uint32_t, shape->stages),
+                                  .is_called = ARENA_PUSH(arena, bool, shape->stages),
                                   .forward_step = ARENA_PUSH(arena, uint32_t, pairs),
                                   .backward_step = ARENA_PUSH(arena, uint32_t, pairs)},
-                slot_count);
+                slot_count, ARENA_PUSH(arena, uint32_t, shape->stages));
     arena_pop(arena, mark);
 }

@@ -207,10 +207,14 @@ static bool check_chains(const struct stream *stream, struct diag *diag)
 }
 
 /* How far each stage has come, and which slots have ended: [model chunk * micro_batches +
- * micro-batch]. */
+ * micro-batch]. A stage is looked at again only when something that it may wait for has ended, so
+ * a walk takes time in proportion to its slots. */
 struct walk {
     uint32_t *at;
     bool *forward, *backward;
+    uint32_t *called; /* stages to look at */
+    uint32_t called_count;
+    bool *is_called;
 };
 
 static bool *find_flag(const struct stream *stream, const struct walk *walk, uint32_t model_chunk,
@@ -238,20 +242,51 @@ static const struct slot *find_waiting(const struct stream *stream, const struct
     return slot->paired && !has_source(stream, walk, stage, slot + 1) ? slot + 1 : NULL;
 }
 
-/* Runs the stage as far as it goes; true if it went at all. */
-static bool go_on(const struct stream *stream, struct walk *walk, uint32_t stage)
+static void call(struct walk *walk, uint32_t stage)
 {
-    uint32_t begin = walk->at[stage];
+    if (!walk->is_called[stage]) {
+        walk->is_called[stage] = true;
+        walk->called[walk->called_count++] = stage;
+    }
+}
+
+/* The slot has ended: calls the stage that has the next of its micro-batch. */
+static void call_next(const struct stream *stream, struct walk *walk, uint32_t model_chunk,
+                      enum slot_kind kind)
+{
+    const uint32_t length = stream_count_chain(stream), depth = model_chunk % length;
+    const bool forward = kind == SLOT_FORWARD;
+    if (forward ? depth + 1 < length : depth > 0) {
+        const uint32_t next = forward ? model_chunk + 1 : model_chunk - 1;
+        call(walk, stream->chunk_place[next] / stream->shape.chunks);
+    }
+}
+
+/* Runs the stage as far as it goes. */
+static void go_on(const struct stream *stream, struct walk *walk, uint32_t stage)
+{
     while (walk->at[stage] < stream->slot_counts[stage] &&
            find_waiting(stream, walk, stage) == NULL) {
         const struct slot *slot = &stream->slots[stage][walk->at[stage]];
-        uint32_t place = stage * stream->shape.chunks + slot->chunk;
-        if (slot->kind != SLOT_WEIGHT_GRADIENT) {
-            *find_flag(stream, walk, stream->model_chunk[place], slot) = true;
-        }
+        const uint32_t chunk = stream->model_chunk[stage * stream->shape.chunks + slot->chunk];
         walk->at[stage]++;
+        if (slot->kind != SLOT_WEIGHT_GRADIENT) {
+            *find_flag(stream, walk, chunk, slot) = true;
+            call_next(stream, walk, chunk, slot->kind);
+        }
     }
-    return walk->at[stage] > begin;
+}
+
+static void walk_all(const struct stream *stream, struct walk *walk)
+{
+    for (uint32_t stage = stream->shape.stages; stage-- > 0;) {
+        call(walk, stage);
+    }
+    while (walk->called_count > 0) {
+        const uint32_t stage = walk->called[--walk->called_count];
+        walk->is_called[stage] = false;
+        go_on(stream, walk, stage);
+    }
 }
 
 /* The stage that runs what this blocked stage waits for. */
@@ -315,14 +350,10 @@ static bool check_end(const struct stream *stream, struct diag *diag)
     struct arena_mark mark = arena_find_mark(diag->arena);
     struct walk walk = {.at = ARENA_PUSH(diag->arena, uint32_t, shape->stages),
                         .forward = ARENA_PUSH(diag->arena, bool, pairs),
-                        .backward = ARENA_PUSH(diag->arena, bool, pairs)};
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        for (uint32_t stage = 0; stage < shape->stages; stage++) {
-            moved = go_on(stream, &walk, stage) || moved;
-        }
-    }
+                        .backward = ARENA_PUSH(diag->arena, bool, pairs),
+                        .called = ARENA_PUSH(diag->arena, uint32_t, shape->stages),
+                        .is_called = ARENA_PUSH(diag->arena, bool, shape->stages)};
+    walk_all(stream, &walk);
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
         if (walk.at[stage] < stream->slot_counts[stage]) {
             return report_cycle(stream, &walk, stage, diag);

@@ -4,7 +4,8 @@
 #include "base/json.h"
 #include "base/table.h"
 
-#define SHOWN_SLOTS 48u /* of a stage, to people */
+#define SHOWN_SLOTS 48u  /* of a stage, to people */
+#define SHOWN_STAGES 64u /* to people: the first, and the last */
 
 static void dump_slots(const struct stream *stream, uint32_t stage, struct json_writer *out)
 {
@@ -102,28 +103,39 @@ static void dump_order(const struct stream *stream, uint32_t stage, struct text 
     text_push(out, "\n");
 }
 
+static void dump_stage(const struct schedule_report *report, uint32_t stage, struct arena *arena,
+                       struct table *table)
+{
+    const double makespan_s = report->makespan_s, bubble_s = bubble_of(report, stage);
+    table_push(table, "%u", stage);
+    table_push(table, "%s", seconds(arena, work_of(report, stage)));
+    table_push(table, "%s", seconds(arena, bubble_s));
+    table_push(table, "%.1f %%", makespan_s > 0 ? 100 * bubble_s / makespan_s : 0);
+    table_push(table, "%g", live_of(report, stage));
+}
+
 void schedule_report_dump_people(struct command *command, const struct schedule_report *report)
 {
     static const char *const headings[] = {
         ">stage", ">work", ">bubble", ">of the step", ">live micro-batches", NULL};
     const struct stream *stream = &report->stream;
-    double makespan_s = report->makespan_s;
+    const uint32_t stages = stream->shape.stages;
+    const uint32_t shown = stages < SHOWN_STAGES ? stages : SHOWN_STAGES;
     struct table table;
     table_init(&table, command->arena, headings);
-    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
-        double bubble_s = bubble_of(report, stage);
-        table_push(&table, "%u", stage);
-        table_push(&table, "%s", seconds(command->arena, work_of(report, stage)));
-        table_push(&table, "%s", seconds(command->arena, bubble_s));
-        table_push(&table, "%.1f %%", makespan_s > 0 ? 100 * bubble_s / makespan_s : 0);
-        table_push(&table, "%g", live_of(report, stage));
+    for (uint32_t i = 0; i < shown; i++) {
+        dump_stage(report, i + 1 < shown ? i : stages - 1, command->arena, &table);
     }
     text_push(&command->out, "%s: stages %u, model chunks on each %u, micro-batches %u: %s\n\n",
-              report->name, stream->shape.stages, stream->shape.chunks, stream->shape.micro_batches,
-              seconds(command->arena, makespan_s));
+              report->name, stages, stream->shape.chunks, stream->shape.micro_batches,
+              seconds(command->arena, report->makespan_s));
     table_dump(&table, &command->out);
     text_push(&command->out, "\n");
-    for (uint32_t stage = 0; stage < stream->shape.stages; stage++) {
-        dump_order(stream, stage, &command->out);
+    for (uint32_t i = 0; i < shown; i++) {
+        dump_order(stream, i + 1 < shown ? i : stages - 1, &command->out);
+    }
+    if (shown < stages) {
+        text_push(&command->out, "stages %u to %u are left out here; --json has all\n", shown - 1,
+                  stages - 2);
     }
 }

@@ -10,7 +10,7 @@ static const char *refuses(const struct schedule_shape *shape)
 }
 
 /* The order is made for at least 2 * stages - 1 micro-batches; slots of those that do not exist
- * are left out. */
+ * are left out, in time that does not grow with their number. */
 struct writer {
     struct slot *out;
     uint32_t count, micro_batches;
@@ -26,6 +26,41 @@ static void push(struct writer *writer, enum slot_kind kind, uint32_t chunk)
     }
 }
 
+/* So often one slot of each of these, in this order. */
+struct round {
+    uint32_t count;
+    struct {
+        enum slot_kind kind;
+        uint32_t chunk;
+    } slots[3];
+};
+
+static void push_rounds(struct writer *writer, const struct round *round, uint32_t times)
+{
+    for (; times > 0; times--) {
+        bool exists = false;
+        for (uint32_t i = 0; i < round->count; i++) {
+            exists = exists || writer->next[round->slots[i].kind][round->slots[i].chunk] <
+                                   writer->micro_batches;
+        }
+        for (uint32_t i = 0; i < round->count && exists; i++) {
+            push(writer, round->slots[i].kind, round->slots[i].chunk);
+        }
+        for (uint32_t i = 0; i < round->count && !exists; i++) {
+            writer->next[round->slots[i].kind][round->slots[i].chunk] += times;
+        }
+        if (!exists) {
+            return;
+        }
+    }
+}
+
+/* Are all slots written that exist? */
+static bool is_done(const struct writer *writer)
+{
+    return writer->count == 6 * writer->micro_batches;
+}
+
 static void push_gradients(struct writer *writer, uint32_t chunk)
 {
     push(writer, SLOT_INPUT_GRADIENT, chunk);
@@ -34,22 +69,18 @@ static void push_gradients(struct writer *writer, uint32_t chunk)
 
 static void push_warm_up(struct writer *writer, uint32_t stage, uint32_t after)
 {
-    for (uint32_t i = 0; i < 2 * after + 1; i++) {
-        push(writer, SLOT_FORWARD, 0);
-    }
-    for (uint32_t i = 0; i < stage; i++) {
-        push(writer, SLOT_FORWARD, 1);
-        push(writer, SLOT_FORWARD, 0);
-    }
-    for (uint32_t i = 0; i < after + 1; i++) {
-        push(writer, SLOT_FORWARD, 1);
-        push_gradients(writer, 1);
-    }
+    static const struct round first = {1, {{SLOT_FORWARD, 0}}};
+    static const struct round both = {2, {{SLOT_FORWARD, 1}, {SLOT_FORWARD, 0}}};
+    static const struct round second = {
+        3, {{SLOT_FORWARD, 1}, {SLOT_INPUT_GRADIENT, 1}, {SLOT_WEIGHT_GRADIENT, 1}}};
+    push_rounds(writer, &first, 2 * after + 1);
+    push_rounds(writer, &both, stage);
+    push_rounds(writer, &second, after + 1);
 }
 
 static void push_steady(struct writer *writer, uint32_t total)
 {
-    while (writer->next[SLOT_FORWARD][1] < total) {
+    while (writer->next[SLOT_FORWARD][1] < total && !is_done(writer)) {
         if (writer->next[SLOT_FORWARD][0] < total) {
             push(writer, SLOT_FORWARD, 0);
         }
@@ -61,14 +92,11 @@ static void push_steady(struct writer *writer, uint32_t total)
 
 static void push_cool_down(struct writer *writer, uint32_t stage, uint32_t after)
 {
-    for (uint32_t i = 0; i < stage; i++) {
-        push(writer, SLOT_INPUT_GRADIENT, 0);
-        push(writer, SLOT_INPUT_GRADIENT, 1);
-    }
-    for (uint32_t i = 0; i < after + 1; i++) {
-        push_gradients(writer, 0);
-    }
-    for (uint32_t chunk = 2; chunk-- > 0;) {
+    static const struct round inputs = {2, {{SLOT_INPUT_GRADIENT, 0}, {SLOT_INPUT_GRADIENT, 1}}};
+    static const struct round first = {2, {{SLOT_INPUT_GRADIENT, 0}, {SLOT_WEIGHT_GRADIENT, 0}}};
+    push_rounds(writer, &inputs, stage);
+    push_rounds(writer, &first, after + 1);
+    for (uint32_t chunk = 2; chunk-- > 0 && !is_done(writer);) {
         while (writer->next[SLOT_WEIGHT_GRADIENT][chunk] <
                writer->next[SLOT_INPUT_GRADIENT][chunk]) {
             push(writer, SLOT_WEIGHT_GRADIENT, chunk);
