@@ -8,6 +8,8 @@
 #include "costmodel/rank_nest.h"
 
 #define BOOK_BUCKETS 4096
+/* Loads that are cleared in one sweep in the time that one rank's messages take to look up. */
+#define LOADS_PER_RANK 64u
 
 struct group_entry {
     unsigned long long key;
@@ -39,6 +41,7 @@ struct walk {
     const struct collective *member;
     struct collective_group shape;
     uint32_t chunk_count;
+    uint32_t ranks_max;
     struct path level_path[LEVEL_MAX]; /* one path stands for all of a switched level */
     bool level_known[LEVEL_MAX];
 };
@@ -142,7 +145,7 @@ static void add_class(struct collective_phase *phase, const struct path_class *c
     phase->classes[phase->class_count++] = *class;
 }
 
-enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_CLEAR, WALK_ALONE };
+enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_ALONE };
 
 static struct path_class class_of(const struct path *path, double bytes_frac, bool in_network)
 {
@@ -169,7 +172,7 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
     struct path_class class = class_of(&path, bytes_frac, false);
     for (uint32_t i = 0; i < path.hop_count && pass != WALK_ALONE; i++) {
         uint32_t *load = &walk->book->loads[path.hops[i].resource];
-        *load = pass == WALK_LOAD ? *load + 1 : pass == WALK_CLEAR ? 0 : *load;
+        *load += pass == WALK_LOAD ? 1 : 0;
         if (pass == WALK_CLASS) {
             const double share = path.hops[i].bandwidth_Bps / (double)*load;
             class.bandwidth_Bps = share < class.bandwidth_Bps ? share : class.bandwidth_Bps;
@@ -195,14 +198,54 @@ static bool ports_are_own(const struct walk *walk, uint32_t round)
            !walk->member->step(walk->kind, &walk->shape, round, 0, 1, &step);
 }
 
+/* The ranks that show what a round is like: the first block, or two, four, ... of them, where all
+ * lie alike. */
+static uint32_t count_shown(const struct walk *walk, uint32_t round)
+{
+    const struct collective_place *place = walk->place;
+    const uint32_t ranks = walk->shape.ranks;
+    uint32_t shown =
+        walk->member->block == NULL ? ranks : walk->member->block(walk->kind, &walk->shape, round);
+    while (shown < ranks &&
+           !collective_group_repeats(place->cluster, place->group, place->base, shown)) {
+        shown = ranks % (2 * shown) == 0 ? 2 * shown : ranks;
+    }
+    return shown < walk->ranks_max ? shown : walk->ranks_max;
+}
+
 static void walk_round(struct walk *walk, uint32_t round, enum walk_pass pass,
                        struct collective_phase *phase)
 {
     const enum collective_kind kind = walk->kind;
+    const uint32_t ranks = count_shown(walk, round);
     struct collective_step step;
-    for (uint32_t rank = 0; rank < walk->shape.ranks; rank++) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
         for (uint32_t i = 0; walk->member->step(kind, &walk->shape, round, rank, i, &step); i++) {
             visit(walk, pass, rank, &step, phase);
+        }
+    }
+}
+
+/* Those of the round just walked: one by one where they are few. */
+static void clear_loads(struct walk *walk, uint32_t round)
+{
+    struct collective_book *book = walk->book;
+    const uint32_t ranks = count_shown(walk, round);
+    struct collective_step step;
+    struct path path;
+    if (ranks >= book->resource_count / LOADS_PER_RANK) {
+        memset(book->loads, 0, book->resource_count * sizeof *book->loads);
+        return;
+    }
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        for (uint32_t i = 0; walk->member->step(walk->kind, &walk->shape, round, rank, i, &step);
+             i++) {
+            if (step.to != COLLECTIVE_SWITCH) {
+                find_path(walk, device_of(walk, rank), device_of(walk, step.to), &path);
+                for (uint32_t hop = 0; hop < path.hop_count; hop++) {
+                    book->loads[path.hops[hop].resource] = 0;
+                }
+            }
         }
     }
 }
@@ -236,7 +279,7 @@ static void fill_page(struct walk *walk, struct collective_page *page)
         }
         walk_round(walk, round, alone ? WALK_ALONE : WALK_CLASS, phase);
         if (!alone) {
-            walk_round(walk, round, WALK_CLEAR, NULL);
+            clear_loads(walk, round);
         }
         round += alike;
     }
@@ -292,14 +335,15 @@ struct collective_group collective_book_find_group(struct collective_book *book,
     return entry->group;
 }
 
-static unsigned long long page_key(const struct collective_place *place, enum collective_kind kind,
-                                   const struct collective *member, uint32_t pipeline)
+static unsigned long long page_key(const struct collective_topic *topic)
 {
+    const struct collective_place *place = topic->place;
     const unsigned long long nest = rank_nest_digest(place->cluster, place->group, place->base);
     unsigned long long key = text_digest(TEXT_DIGEST_SEED, &nest, sizeof nest);
-    key = text_digest(key, &kind, sizeof kind);
-    key = text_digest(key, &member, sizeof member);
-    key = text_digest(key, &pipeline, sizeof pipeline);
+    key = text_digest(key, &topic->kind, sizeof topic->kind);
+    key = text_digest(key, &topic->member, sizeof topic->member);
+    key = text_digest(key, &topic->shape.pipeline, sizeof topic->shape.pipeline);
+    key = text_digest(key, &topic->ranks_max, sizeof topic->ranks_max);
     return text_digest(key, &place->cluster, sizeof place->cluster);
 }
 
@@ -312,37 +356,44 @@ static void make_room(struct collective_book *book, const struct cluster *cluste
     }
 }
 
-const struct collective_page *collective_book_find_page(struct collective_book *book,
-                                                        const struct collective_place *place,
-                                                        enum collective_kind kind,
-                                                        const struct collective *member,
-                                                        struct collective_group shape)
+static void fill(struct collective_book *book, const struct collective_topic *topic,
+                 struct collective_page *page)
 {
-    const unsigned long long key = page_key(place, kind, member, shape.pipeline);
+    const struct collective *member = topic->member;
+    page->accepted = member->accepts(topic->kind, &topic->shape);
+    if (!page->accepted) {
+        return;
+    }
+    struct walk walk = {.book = book,
+                        .place = topic->place,
+                        .kind = topic->kind,
+                        .member = member,
+                        .shape = topic->shape,
+                        .chunk_count = member->chunk_count(topic->kind, &topic->shape),
+                        .ranks_max = topic->ranks_max == 0 ? UINT32_MAX : topic->ranks_max};
+    if (member->staggered) {
+        assert(topic->ranks_max == 0);
+        page->accepted = fill_staggered(&walk, page);
+    } else {
+        fill_page(&walk, page);
+    }
+}
+
+const struct collective_page *collective_book_find_page(struct collective_book *book,
+                                                        const struct collective_topic *topic)
+{
+    const unsigned long long key = page_key(topic);
     struct collective_page **bucket = &book->pages[key % BOOK_BUCKETS];
     for (struct collective_page *page = *bucket; page != NULL; page = page->next) {
         if (page->key == key) {
             return page;
         }
     }
-    make_room(book, place->cluster);
+    make_room(book, topic->place->cluster);
     struct collective_page *page = ARENA_PUSH(book->arena, struct collective_page, 1);
     page->key = key;
     page->next = *bucket;
     *bucket = page;
-    page->accepted = member->accepts(kind, &shape);
-    if (page->accepted) {
-        struct walk walk = {.book = book,
-                            .place = place,
-                            .kind = kind,
-                            .member = member,
-                            .shape = shape,
-                            .chunk_count = member->chunk_count(kind, &shape)};
-        if (member->staggered) {
-            page->accepted = fill_staggered(&walk, page);
-        } else {
-            fill_page(&walk, page);
-        }
-    }
+    fill(book, topic, page);
     return page;
 }

@@ -48,11 +48,18 @@ struct collective_book *collective_book_init(struct arena *arena);
 /* As collective_group_find, found once for groups that nest alike. */
 struct collective_group collective_book_find_group(struct collective_book *book,
                                                    const struct collective_place *place);
-/* shape.pipeline says how many pieces. Holds as long as the book. */
+/* A member's program: shape.pipeline says in how many pieces. */
+struct collective_topic {
+    const struct collective_place *place;
+    enum collective_kind kind;
+    const struct collective *member;
+    struct collective_group shape;
+    /* Only what the first so many ranks send: no round takes longer than with all of them. 0: all.
+     * Not for staggered members. */
+    uint32_t ranks_max;
+};
+/* Holds as long as the book. */
 const struct collective_page *collective_book_find_page(struct collective_book *book,
-                                                        const struct collective_place *place,
-                                                        enum collective_kind kind,
-                                                        const struct collective *member,
-                                                        struct collective_group shape);
+                                                        const struct collective_topic *topic);
 
 #endif

@@ -11,7 +11,7 @@
 struct builder {
     const struct stream *stream;
     struct replay_plan *plan;
-    uint32_t *at; /* [stage] next slot */
+    uint32_t *at;     /* [stage] next slot */
     uint32_t *called; /* stages to look at in the next round */
     uint32_t called_count;
     bool *is_called;

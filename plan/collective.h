@@ -89,6 +89,12 @@ struct collective {
      * renaming of chunks), >= 1; NULL: none. A law holds it against the steps. */
     uint32_t (*alike)(enum collective_kind kind, const struct collective_group *group,
                       uint32_t round);
+    /* Ranks fall into blocks of so many, one behind the other, that do the same in that round and
+     * talk to none outside: what r sends to t, r + block sends to t + block, as many chunks of it.
+     * Divides ranks; NULL: all ranks are one block. Whoever looks at a round needs only the first
+     * block where all lie alike. A law holds it against the steps. */
+    uint32_t (*block)(enum collective_kind kind, const struct collective_group *group,
+                      uint32_t round);
     /* All-gather and reduce-scatter: which of the ranks' shares of the buffer is the rank's, a
      * permutation of 0 .. ranks-1; NULL: its own number. Shares are chunk_count / ranks consecutive
      * chunks. */

@@ -224,6 +224,72 @@ static void find_in_graph(const struct cluster *cluster, const struct rank_group
     }
 }
 
+/* --- blocks that lie alike -------------------------------------------------------------------- */
+
+/* How a group's aligned blocks of ranks lie: `shift` devices from one to the next, `span` from the
+ * first device of one to its last. */
+struct lie {
+    uint32_t shift, span;
+    uint32_t digit; /* the last of the steps that reach into a block */
+};
+
+/* False where the block ends inside a digit or a stride is smaller than one before it. */
+static bool find_lie(const struct rank_group *group, uint32_t block, struct lie *out)
+{
+    uint32_t left = block;
+    *out = (struct lie){.shift = 1};
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        const uint32_t size = group->steps[s].size, stride = group->steps[s].stride;
+        if (s > 0 && stride < group->steps[s - 1].stride) {
+            return false;
+        }
+        if (left > 1 || s == 0) {
+            const uint32_t taken = left < size ? left : size;
+            if (left % taken != 0 || size % taken != 0) {
+                return false;
+            }
+            out->span += (taken - 1) * stride;
+            out->shift = taken < size ? taken * stride : 0;
+            out->digit = s;
+            left /= taken;
+        } else if (out->shift == 0) {
+            out->shift = stride;
+            out->digit = s;
+        }
+    }
+    return left == 1 && out->shift > 0;
+}
+
+/* Do blocks move over whole domains, or, behind switches, lie each inside one? */
+static bool fits_domains(const struct cluster *cluster, uint32_t level,
+                         const struct rank_group *group, const struct lie *lie, uint32_t base)
+{
+    const uint64_t domain = cluster_count_domain(cluster, level);
+    bool moves_whole = lie->shift % domain == 0;
+    bool stays_inside = cluster->levels[level].kind == LEVEL_SWITCH && domain % lie->shift == 0 &&
+                        (uint64_t)base % lie->shift + lie->span < lie->shift;
+    for (uint32_t s = lie->digit + 1; s < group->step_count; s++) {
+        moves_whole = moves_whole && group->steps[s].stride % domain == 0;
+        stays_inside = stays_inside && group->steps[s].stride % lie->shift == 0;
+    }
+    return moves_whole || stays_inside;
+}
+
+bool collective_group_repeats(const struct cluster *cluster, const struct rank_group *group,
+                              uint32_t base, uint32_t block)
+{
+    struct lie lie;
+    assert(block > 0 && group->ranks % block == 0);
+    if (cluster->level_count == 0 || !find_lie(group, block, &lie)) {
+        return block == group->ranks;
+    }
+    bool repeats = true;
+    for (uint32_t level = 0; level < cluster->level_count; level++) {
+        repeats = repeats && fits_domains(cluster, level, group, &lie, base);
+    }
+    return repeats || block == group->ranks;
+}
+
 void collective_group_find(const struct cluster *cluster, const struct rank_group *group,
                            uint32_t base, struct collective_group *out)
 {

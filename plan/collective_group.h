@@ -22,4 +22,11 @@
 void collective_group_find(const struct cluster *cluster, const struct rank_group *group,
                            uint32_t base, struct collective_group *out);
 
+/* Aligned blocks of so many consecutive ranks (a divisor of their number): are the ways between
+ * two ranks of one like those between the ranks in their places of any other, at the same level,
+ * as long, over as many links? False also where that cannot be told from the strides, and for
+ * graphs. */
+bool collective_group_repeats(const struct cluster *cluster, const struct rank_group *group,
+                              uint32_t base, uint32_t block);
+
 #endif

@@ -61,8 +61,8 @@ static uint32_t stage_of(const struct loom *loom, uint32_t model_chunk)
 static bool has_room(const struct loom *loom, uint32_t model_chunk)
 {
     const uint32_t length = stream_count_chain(loom->stream), depth = model_chunk % length;
-    const uint32_t live = loom->begun[WAY_FORWARD][model_chunk] -
-                          loom->begun[WAY_BACKWARD][model_chunk];
+    const uint32_t live =
+        loom->begun[WAY_FORWARD][model_chunk] - loom->begun[WAY_BACKWARD][model_chunk];
     const uint32_t cap = loom->weave->in_flight;
     return !(loom->weave->follows_depth && live >= length - depth) &&
            !(depth == 0 && cap != 0 && live >= cap);
@@ -93,10 +93,10 @@ static void offer(struct loom *loom, uint32_t model_chunk, enum way way)
     const uint32_t micro_batch = loom->begun[way][model_chunk];
     const uint32_t height = length - 1 - model_chunk % length;
     const bool oldest_first = loom->weave->oldest_first;
-    const struct heap_entry entry = {
-        .key = (uint64_t)(way == WAY_FORWARD) << 32 | (oldest_first ? micro_batch : height),
-        .tie = oldest_first ? height : micro_batch,
-        .value = model_chunk};
+    const struct heap_entry entry = {.key = (uint64_t)(way == WAY_FORWARD) << 32 |
+                                            (oldest_first ? micro_batch : height),
+                                     .tie = oldest_first ? height : micro_batch,
+                                     .value = model_chunk};
     const uint32_t stage = stage_of(loom, model_chunk);
     loom->is_offered[way][model_chunk] = true;
     heap_push(&loom->offers[stage], entry);
@@ -184,7 +184,8 @@ static void weave_unit(struct loom *loom, struct unit unit)
     while (left > 0) {
         const struct line *forward = &loom->lines[WAY_FORWARD];
         const struct line *backward = &loom->lines[WAY_BACKWARD];
-        const uint64_t forward_end = forward->count == 0 ? UINT64_MAX : forward->end[forward->first];
+        const uint64_t forward_end =
+            forward->count == 0 ? UINT64_MAX : forward->end[forward->first];
         const uint64_t backward_end =
             backward->count == 0 ? UINT64_MAX : backward->end[backward->first];
         const uint64_t now = forward_end < backward_end ? forward_end : backward_end;

@@ -11,6 +11,9 @@
 #include "sim/program.h"
 
 #define BUCKETS 1024u
+/* Of larger groups a look at so many ranks says which members are worth a look at all. */
+#define SAMPLE_RANKS 4096u
+
 struct found {
     struct found *next;
     unsigned long long key;
@@ -63,13 +66,24 @@ static unsigned long long request_key(const struct lump_request *request)
     return rank_group_digest(key, request->group);
 }
 
-static const struct survey *find_survey(struct lump_book *book, const struct lump_request *request,
-                                        const struct collective *member,
-                                        const struct collective_group *shape)
+/* A message being priced: the best so far. */
+struct trial {
+    struct lump_book *book;
+    const struct lump_request *request;
+    struct lump_list *list;
+    const struct survey *best;
+    uint32_t best_index; /* of its member in the table */
+};
+
+/* ranks_max: as in struct lump_look_request. */
+static const struct survey *find_survey(const struct trial *trial, const struct collective *member,
+                                        const struct collective_group *shape, uint32_t ranks_max)
 {
-    unsigned long long key = request_key(request);
+    struct lump_book *book = trial->book;
+    unsigned long long key = request_key(trial->request);
     key = text_digest(key, &member, sizeof member);
     key = text_digest(key, &shape->pipeline, sizeof shape->pipeline);
+    key = text_digest(key, &ranks_max, sizeof ranks_max);
     struct survey **bucket = &book->surveys[key % BUCKETS];
     for (const struct survey *survey = *bucket; survey != NULL; survey = survey->next) {
         if (survey->key == key) {
@@ -77,8 +91,13 @@ static const struct survey *find_survey(struct lump_book *book, const struct lum
         }
     }
     struct survey *survey = ARENA_PUSH(book->arena, struct survey, 1);
-    const struct lump_look_request look = {book->cluster,  book->prices,  request->kind,
-                                           request->group, request->base, book->port_Bps};
+    const struct lump_look_request look = {.cluster = book->cluster,
+                                           .prices = book->prices,
+                                           .kind = trial->request->kind,
+                                           .group = trial->request->group,
+                                           .base = trial->request->base,
+                                           .port_Bps = book->port_Bps,
+                                           .ranks_max = ranks_max};
     lump_look(&look, member, shape, book->arena, survey);
     survey->next = *bucket;
     survey->key = key;
@@ -184,23 +203,23 @@ struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t
     return best;
 }
 
-/* A message being priced: the best so far. */
-struct trial {
-    struct lump_book *book;
-    const struct lump_request *request;
-    struct lump_list *list;
-    const struct survey *best;
-};
-
-static void try_shape(struct trial *trial, const struct collective *member,
-                      const struct collective_group *shape)
+/* Of equal times the earlier member's. */
+static bool is_better(const struct trial *trial, double seconds, uint32_t index)
 {
-    const struct survey *survey = find_survey(trial->book, trial->request, member, shape);
+    return trial->best == NULL || seconds < trial->list->seconds ||
+           (seconds == trial->list->seconds && index < trial->best_index);
+}
+
+static void try_shape(struct trial *trial, uint32_t index, const struct collective_group *shape)
+{
+    const struct collective *member = collective_table[index];
+    const struct survey *survey = find_survey(trial, member, shape, 0);
     for (uint32_t protocol = 0; survey->is_usable && protocol < survey->protocol_count;
          protocol++) {
         const double seconds = survey_s(trial->book, survey, protocol, trial->request->bytes);
-        if (trial->best == NULL || seconds < trial->list->seconds) {
+        if (is_better(trial, seconds, index)) {
             trial->best = survey;
+            trial->best_index = index;
             *trial->list = (struct lump_list){.member = member,
                                               .protocol = protocol,
                                               .pipeline = shape->pipeline,
@@ -209,22 +228,64 @@ static void try_shape(struct trial *trial, const struct collective *member,
     }
 }
 
+static bool may_serve(const struct trial *trial, const struct collective *member,
+                      const struct collective_group *shape)
+{
+    return prices_offers(trial->book->prices, trial->request->kind, member) &&
+           collective_accepts(member, trial->request->kind, shape) &&
+           !program_is_dense(member, trial->request->kind, shape);
+}
+
+/* Never above what the member takes; it serves the shape in one piece. */
+static double bound_s(const struct trial *trial, const struct collective *member,
+                      const struct collective_group *shape)
+{
+    if (shape->ranks <= SAMPLE_RANKS || member->staggered || member->pipeline_max > 1) {
+        return 0.0;
+    }
+    const struct survey *survey = find_survey(trial, member, shape, SAMPLE_RANKS);
+    double least_s = survey_s(trial->book, survey, 0, trial->request->bytes);
+    for (uint32_t protocol = 1; protocol < survey->protocol_count; protocol++) {
+        const double seconds = survey_s(trial->book, survey, protocol, trial->request->bytes);
+        least_s = seconds < least_s ? seconds : least_s;
+    }
+    return least_s;
+}
+
+/* The member with the least bound. */
+static uint32_t find_promising(const struct trial *trial, const struct collective_group *shape)
+{
+    uint32_t promising = 0;
+    double least_s = -1.0;
+    for (uint32_t i = 0; i < collective_table_count; i++) {
+        if (may_serve(trial, collective_table[i], shape)) {
+            const double seconds = bound_s(trial, collective_table[i], shape);
+            promising = least_s < 0.0 || seconds < least_s ? i : promising;
+            least_s = least_s < 0.0 || seconds < least_s ? seconds : least_s;
+        }
+    }
+    return promising;
+}
+
+/* Of a large group one that promises much first: then few others are below what it takes. */
 static void try_all(struct trial *trial)
 {
-    const enum collective_kind kind = trial->request->kind;
     struct collective_group shape;
     collective_group_find(trial->book->cluster, trial->request->group, trial->request->base,
                           &shape);
+    const uint32_t first = shape.ranks > SAMPLE_RANKS ? find_promising(trial, &shape) : 0;
     for (uint32_t i = 0; i < collective_table_count; i++) {
-        const struct collective *member = collective_table[i];
-        if (!prices_offers(trial->book->prices, kind, member)) {
+        const uint32_t next = i == 0 ? first : i <= first ? i - 1 : i;
+        const struct collective *member = collective_table[next];
+        shape.pipeline = 1;
+        if (!prices_offers(trial->book->prices, trial->request->kind, member) ||
+            (may_serve(trial, member, &shape) &&
+             !is_better(trial, bound_s(trial, member, &shape), next))) {
             continue;
         }
-        for (uint32_t pipeline = 1; pipeline <= member->pipeline_max; pipeline *= 2) {
-            shape.pipeline = pipeline;
-            if (collective_accepts(member, kind, &shape) &&
-                !program_is_dense(member, kind, &shape)) {
-                try_shape(trial, member, &shape);
+        for (; shape.pipeline <= member->pipeline_max; shape.pipeline *= 2) {
+            if (may_serve(trial, member, &shape)) {
+                try_shape(trial, next, &shape);
             }
         }
     }

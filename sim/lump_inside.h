@@ -42,6 +42,9 @@ struct lump_look_request {
     const struct rank_group *group;
     uint32_t base;                  /* place of rank 0 */
     const double *port_Bps;         /* graphs: [device] sum of its links; else NULL */
+    /* Only what the first so many ranks send: no round takes longer than with all of them. 0: all.
+     * Not for staggered members. */
+    uint32_t ranks_max;
 };
 
 /* The member takes the shape. Fills stretches, base, protocols, whether its rounds can be added

@@ -230,6 +230,24 @@ static struct stretch *push_stretch(struct look *look, uint32_t repeat)
     return stretch;
 }
 
+/* How many ranks show what the round is like: the first block of those that do alike, or two,
+ * four, ... of them, where all lie alike. */
+static uint32_t count_shown(const struct look *look, uint32_t round)
+{
+    const struct lump_look_request *request = look->request;
+    const struct survey *survey = look->survey;
+    const uint32_t ranks = survey->shape.ranks;
+    uint32_t shown = ranks;
+    if (survey->member->block != NULL) {
+        shown = survey->member->block(request->kind, &survey->shape, round);
+    }
+    while (shown < ranks &&
+           !collective_group_repeats(request->cluster, request->group, request->base, shown)) {
+        shown = ranks % (2 * shown) == 0 ? 2 * shown : ranks;
+    }
+    return request->ranks_max > 0 && request->ranks_max < shown ? request->ranks_max : shown;
+}
+
 static void look_at_all(struct look *look)
 {
     const struct survey *survey = look->survey;
@@ -239,8 +257,9 @@ static void look_at_all(struct look *look)
     for (uint32_t round = 0; round < rounds;) {
         struct stretch *stretch = push_stretch(
             look, member->alike == NULL ? 1 : member->alike(kind, &survey->shape, round));
+        const uint32_t shown = count_shown(look, round);
         struct collective_step step;
-        for (uint32_t rank = 0; rank < survey->shape.ranks; rank++) {
+        for (uint32_t rank = 0; rank < shown; rank++) {
             for (uint32_t i = 0; member->step(kind, &survey->shape, round, rank, i, &step); i++) {
                 see(look, rank, &step);
             }
@@ -352,6 +371,7 @@ void lump_look(const struct lump_look_request *request, const struct collective 
         look.devices[rank] = rank_group_find_device(request->group, request->base, rank);
     }
     if (member->staggered) {
+        assert(request->ranks_max == 0);
         look_at_staggered(&look);
     } else {
         look_at_all(&look);

@@ -48,14 +48,14 @@ static uint32_t round_count(enum collective_kind kind, const struct collective_g
     return 2 * core.bits + (core.folded > 0 ? 2 : 0);
 }
 
-/* Place of the n-th that takes part, and the other way round. */
+/* Place of the n-th that takes part, and the other way round: bits swapped by ever wider groups. */
 static uint32_t reverse(const struct core *core, uint32_t n)
 {
-    uint32_t reversed = 0;
-    for (uint32_t bit = 0; bit < core->bits; bit++) {
-        reversed |= (n >> bit & 1) << (core->bits - 1 - bit);
-    }
-    return reversed;
+    n = (n & 0x55555555u) << 1 | (n >> 1 & 0x55555555u);
+    n = (n & 0x33333333u) << 2 | (n >> 2 & 0x33333333u);
+    n = (n & 0x0f0f0f0fu) << 4 | (n >> 4 & 0x0f0f0f0fu);
+    n = (n & 0x00ff00ffu) << 8 | (n >> 8 & 0x00ff00ffu);
+    return (n << 16 | n >> 16) >> (32 - core->bits);
 }
 
 static uint32_t rank_at(const struct core *core, uint32_t place)
@@ -106,6 +106,19 @@ static bool step(enum collective_kind kind, const struct collective_group *group
     return true;
 }
 
+/* Partners of halving round r differ in bit r of their numbers, of doubling round r in bit
+ * bits - 1 - r. */
+static uint32_t block(enum collective_kind kind, const struct collective_group *group,
+                      uint32_t round)
+{
+    const struct core core = find_core(group);
+    if (core.folded > 0) {
+        return group->ranks;
+    }
+    const bool halves = kind != COLLECTIVE_ALL_GATHER && round < core.bits;
+    return 2u << (halves ? round : core.bits - 1 - round % core.bits);
+}
+
 static uint32_t share(const struct collective_group *group, uint32_t rank)
 {
     const struct core core = find_core(group);
@@ -124,5 +137,6 @@ const struct collective collective_halving_doubling = {
     .chunk_count = chunk_count,
     .round_count = round_count,
     .step = step,
+    .block = block,
     .share = share,
 };

@@ -89,6 +89,12 @@ static uint32_t alike(enum collective_kind kind, const struct collective_group *
     return turn.rounds - turn.round;
 }
 
+static uint32_t block(enum collective_kind kind, const struct collective_group *group,
+                      uint32_t round)
+{
+    return find_turn(kind, group, round).outer ? group->ranks : group->inner;
+}
+
 static uint32_t share(const struct collective_group *group, uint32_t rank)
 {
     return rank % group->inner * outer_count(group) + rank / group->inner;
@@ -107,5 +113,6 @@ const struct collective collective_hierarchical = {
     .round_count = round_count,
     .step = step,
     .alike = alike,
+    .block = block,
     .share = share,
 };

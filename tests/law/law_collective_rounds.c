@@ -142,6 +142,59 @@ START_TEST(test_rounds_called_alike_are)
 }
 END_TEST
 
+/* What the rank sends in the round, `shift` ranks further on. */
+static bool is_shifted(const struct collective *member, enum collective_kind kind,
+                       const struct collective_group *group, uint32_t round,
+                       const uint32_t ranks[2])
+{
+    struct collective_step a = {0}, b = {0};
+    const uint32_t shift = ranks[1] - ranks[0];
+    for (uint32_t index = 0;; index++) {
+        const bool a_sends = member->step(kind, group, round, ranks[0], index, &a);
+        if (a_sends != member->step(kind, group, round, ranks[1], index, &b)) {
+            return false;
+        }
+        if (!a_sends) {
+            return true;
+        }
+        if (b.to != a.to + shift || a.chunk_count != b.chunk_count || a.reduce != b.reduce) {
+            return false;
+        }
+    }
+}
+
+static void is_in_blocks(const struct collective *member, enum collective_kind kind,
+                         const struct collective_group *group, const char *where,
+                         struct arena *arena)
+{
+    (void)arena;
+    const uint32_t rounds = member->round_count(kind, group);
+    for (uint32_t round = 0; round < rounds && member->block != NULL; round++) {
+        const uint32_t block = member->block(kind, group, round);
+        ck_assert_msg(block >= 1 && group->ranks % block == 0, "%s: blocks of %u in round %u",
+                      where, block, round);
+        for (uint32_t rank = 0; rank < group->ranks; rank++) {
+            struct collective_step step;
+            for (uint32_t i = 0; member->step(kind, group, round, rank, i, &step); i++) {
+                ck_assert_msg(block == group->ranks || step.to / block == rank / block,
+                              "%s: rank %u sends to %u, out of its block of %u, in round %u", where,
+                              rank, step.to, block, round);
+            }
+            ck_assert_msg(rank < block || is_shifted(member, kind, group, round,
+                                                     (uint32_t[]){rank % block, rank}),
+                          "%s: rank %u does otherwise than rank %u in round %u", where, rank,
+                          rank % block, round);
+        }
+    }
+}
+
+START_TEST(test_blocks_do_alike)
+{
+    hold_on_small(is_in_blocks);
+    hold_on_large(is_in_blocks);
+}
+END_TEST
+
 /* --- loads ------------------------------------------------------------------------------------ */
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -318,6 +371,7 @@ START_TEST(test_the_longest_chain_has_every_round)
 END_TEST
 
 TAP_MAIN("collective rounds", test_rounds_are_as_the_textbook_counts, test_no_round_is_empty,
-         test_rounds_called_alike_are, test_no_rank_is_busier_than_rank_0_unless_staggered,
+         test_rounds_called_alike_are, test_blocks_do_alike,
+         test_no_rank_is_busier_than_rank_0_unless_staggered,
          test_one_message_each_way_where_declared, test_no_rank_has_children_in_both_trees,
          test_no_rank_sends_the_buffer_more_than_twice, test_the_longest_chain_has_every_round)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/random.h"
 #include "tests/tap_main.h"
 
 /* --- levels ----------------------------------------------------------------------------------- */
@@ -301,7 +302,99 @@ START_TEST(test_grids)
 }
 END_TEST
 
-TAP_MAIN("collective_group", test_grids, test_levels, test_levels_of_one_are_passed_over,
+/* --- blocks that lie alike -------------------------------------------------------------------- */
+
+/* Two ranks of a block meet as those in their places of the first block: the same level, latency
+ * and number of hops. */
+static void hold_blocks(const struct cluster *cluster, const struct rank_group *group,
+                        uint32_t base, uint32_t block)
+{
+    for (uint32_t a = block; a < group->ranks; a++) {
+        for (uint32_t b = a / block * block; b < a; b++) {
+            struct path here, first;
+            cluster_find_path(cluster, rank_group_find_device(group, base, a),
+                              rank_group_find_device(group, base, b), &here);
+            cluster_find_path(cluster, rank_group_find_device(group, base, a % block),
+                              rank_group_find_device(group, base, b % block), &first);
+            ck_assert_msg(here.level == first.level && here.hop_count == first.hop_count &&
+                              here.latency_s == first.latency_s,
+                          "blocks of %u, base %u: ranks %u and %u meet otherwise than %u and %u",
+                          block, base, a, b, a % block, b % block);
+        }
+    }
+}
+
+static struct cluster throw_levels(struct random *dice)
+{
+    struct cluster cluster = {.name = "thrown", .device_count = 1, .level_count = 3};
+    for (uint32_t level = 0; level < 3; level++) {
+        const uint32_t degree = 1 + random_pop_below(dice, 4);
+        const bool is_ring = random_pop_below(dice, 3) == 0;
+        cluster.device_count *= degree;
+        cluster.levels[level] = (struct level){.name = "l",
+                                               .kind = is_ring ? LEVEL_RING : LEVEL_SWITCH,
+                                               .degree = degree,
+                                               .bandwidth_Bps = 1e9,
+                                               .latency_s = 1e-6 * (level + 1),
+                                               .link = LINK_RAW};
+    }
+    return cluster;
+}
+
+/* Up to two strides of random sizes that stay inside the cluster. */
+static struct rank_group throw_group(struct random *dice, uint32_t devices, uint32_t *base)
+{
+    struct rank_group group = {.ranks = 1, .step_count = 2};
+    uint32_t stride = 1 + random_pop_below(dice, 2), reach = 0;
+    for (uint32_t s = 0; s < 2; s++) {
+        uint32_t size = 1 + random_pop_below(dice, 8);
+        while (size > 1 && reach + stride * (size - 1) >= devices) {
+            size--;
+        }
+        group.steps[s].stride = stride;
+        group.steps[s].size = size;
+        group.ranks *= size;
+        reach += stride * (size - 1);
+        stride *= size * (1 + random_pop_below(dice, 2));
+    }
+    *base = random_pop_below(dice, devices - reach);
+    return group;
+}
+
+START_TEST(test_blocks_that_repeat_lie_alike)
+{
+    struct random dice;
+    uint32_t repeats = 0;
+    random_init(&dice, 1);
+    for (uint32_t i = 0; i < 4000; i++) {
+        uint32_t base;
+        const struct cluster cluster = throw_levels(&dice);
+        const struct rank_group group = throw_group(&dice, cluster.device_count, &base);
+        for (uint32_t block = 1; block < group.ranks; block++) {
+            if (group.ranks % block == 0 &&
+                collective_group_repeats(&cluster, &group, base, block)) {
+                hold_blocks(&cluster, &group, base, block);
+                repeats += block > 1;
+            }
+        }
+        ck_assert(collective_group_repeats(&cluster, &group, base, group.ranks));
+    }
+    ck_assert_uint_gt(repeats, 500);
+}
+END_TEST
+
+START_TEST(test_halves_of_nodes_repeat)
+{
+    const struct cluster cluster = racks();
+    const struct rank_group all = {.ranks = 128, .step_count = 1, .steps = {{1, 128}}};
+    for (uint32_t block = 1; block <= 128; block *= 2) {
+        ck_assert(collective_group_repeats(&cluster, &all, 0, block));
+    }
+}
+END_TEST
+
+TAP_MAIN("collective_group", test_blocks_that_repeat_lie_alike, test_halves_of_nodes_repeat,
+         test_grids, test_levels, test_levels_of_one_are_passed_over,
          test_levels_keep_their_promise, test_large_groups, test_graph_blocks_end_where_ways_narrow,
          test_graph_reduces_under_one_reducing_switch, test_graph_star_of_leaves,
          test_graph_without_switches)
