@@ -145,7 +145,7 @@ static void add_class(struct collective_phase *phase, const struct path_class *c
     phase->classes[phase->class_count++] = *class;
 }
 
-enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_ALONE };
+enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_CLEAR, WALK_ALONE };
 
 static struct path_class class_of(const struct path *path, double bytes_frac, bool in_network)
 {
@@ -172,7 +172,7 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
     struct path_class class = class_of(&path, bytes_frac, false);
     for (uint32_t i = 0; i < path.hop_count && pass != WALK_ALONE; i++) {
         uint32_t *load = &walk->book->loads[path.hops[i].resource];
-        *load += pass == WALK_LOAD ? 1 : 0;
+        *load = pass == WALK_LOAD ? *load + 1 : pass == WALK_CLEAR ? 0 : *load;
         if (pass == WALK_CLASS) {
             const double share = path.hops[i].bandwidth_Bps / (double)*load;
             class.bandwidth_Bps = share < class.bandwidth_Bps ? share : class.bandwidth_Bps;
@@ -230,23 +230,10 @@ static void walk_round(struct walk *walk, uint32_t round, enum walk_pass pass,
 static void clear_loads(struct walk *walk, uint32_t round)
 {
     struct collective_book *book = walk->book;
-    const uint32_t ranks = count_shown(walk, round);
-    struct collective_step step;
-    struct path path;
-    if (ranks >= book->resource_count / LOADS_PER_RANK) {
+    if (count_shown(walk, round) >= book->resource_count / LOADS_PER_RANK) {
         memset(book->loads, 0, book->resource_count * sizeof *book->loads);
-        return;
-    }
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        for (uint32_t i = 0; walk->member->step(walk->kind, &walk->shape, round, rank, i, &step);
-             i++) {
-            if (step.to != COLLECTIVE_SWITCH) {
-                find_path(walk, device_of(walk, rank), device_of(walk, step.to), &path);
-                for (uint32_t hop = 0; hop < path.hop_count; hop++) {
-                    book->loads[path.hops[hop].resource] = 0;
-                }
-            }
-        }
+    } else {
+        walk_round(walk, round, WALK_CLEAR, NULL);
     }
 }
 
