@@ -50,6 +50,7 @@ static const char *const keys[] = {
     "allocator_frac",
     "context",
     "communicator",
+    "band",
     "frameworks",
     NULL,
 };
@@ -180,6 +181,18 @@ static bool read_amounts(struct json_value object, struct runtime *out, struct d
     return good;
 }
 
+static bool read_band(struct json_value object, struct runtime_band *out, struct diag *diag)
+{
+    static const char *const band_keys[] = {"low_frac", "high_frac", "rows", NULL};
+    const struct json_value band = json_find(object, "band");
+    if (json_is_absent(band))
+        return true;
+    return json_check_keys(band, band_keys, diag) &&
+           json_read_double(band, "low_frac", -1, 0, &out->low_frac, diag) &&
+           json_read_double(band, "high_frac", 0, 10, &out->high_frac, diag) &&
+           json_read_u32(band, "rows", 1, 1u << 30, &out->rows, diag);
+}
+
 static bool read_object(struct json_value object, struct arena *arena, struct runtime *out,
                         struct diag *diag)
 {
@@ -192,6 +205,7 @@ static bool read_object(struct json_value object, struct arena *arena, struct ru
     good = json_read_string(object, "source", arena, &out->source, diag) && good;
     good = read_lists(object, arena, out, diag) && good;
     good = read_flags(object, out, diag) && good;
+    good = read_band(object, &out->band, diag) && good;
     return read_amounts(object, out, diag) && good;
 }
 

@@ -34,6 +34,15 @@ struct runtime_model {
     const char *name, *model;
 };
 
+#define RUNTIME_BAND_SHARE 0.8
+
+/* How far measured steps lie from their predictions: of `rows` published steps RUNTIME_BAND_SHARE
+ * have a time over the predicted one, less one, between these. No rows: none was measured. */
+struct runtime_band {
+    double low_frac, high_frac;
+    uint32_t rows;
+};
+
 /* What a training framework does, accepts and costs; one data file each in prices/runtimes/. */
 struct runtime {
     const char *name;               /* as its data file says; "any" when none was named: the
@@ -93,6 +102,7 @@ struct runtime {
     double allocator_frac;          /* share of memory lost to fragmentation */
     uint64_t context_bytes;         /* CUDA context, library workspaces */
     uint64_t communicator_bytes;    /* buffers per communicator group that a device belongs to */
+    struct runtime_band band;
     const char *frameworks[RUNTIME_LIST_MAX];   /* words by which tables of measured runs call it;
                                                  * "A & B": both words; NULL-terminated */
     const char *source;

@@ -21,6 +21,7 @@ struct answer {
     struct verdict *verdicts;    /* per plan of the result */
     struct decomposition *parts; /* per plan of the result; keys[0] NULL: the judges agree */
     double search_s;
+    const struct ranked_plan *runner; /* the best that is not printed; NULL: there is none */
     struct objective_choice choice;
     struct pareto *pareto; /* NULL: not asked for */
     bool advised;          /* --from was given */
@@ -33,7 +34,7 @@ static bool read_options(struct command *command, struct planner_options *out)
     bool good = plan_flags_read_pins(command, &out->pins);
     good = command_count(command, "--top", &top) && good;
     good = command_count(command, "--budget", &budget) && good;
-    out->top = (uint32_t)top;
+    out->top = (uint32_t)top + 1; /* with the runner-up */
     out->budget = budget;
     out->no_prune = command_has(command, "--no-prune");
     return good;
@@ -164,6 +165,24 @@ static void dump_alternatives(struct command *command, const struct question *qu
     }
 }
 
+/* The best is better by less than the model errs: both are worth a try. */
+static void dump_runner(struct command *command, const struct question *question,
+                        const struct answer *answer)
+{
+    const double best_s = answer->result.plans[0].estimate.step_s;
+    double low_s, high_s;
+    if (answer->runner == NULL || answer->result.count > 1 ||
+        !report_find_band(question, best_s, &low_s, &high_s) ||
+        answer->runner->estimate.step_s > high_s) {
+        return;
+    }
+    text_push(&command->out,
+              "\nThe runner-up is %.2f %% slower, within the band: the model cannot tell which is "
+              "faster.\n",
+              100.0 * (answer->runner->estimate.step_s / best_s - 1.0));
+    report_dump_flags(command, "", answer->runner->plan, question->setup.runtime);
+}
+
 static void dump_next(struct command *command)
 {
     const char *path;
@@ -204,6 +223,7 @@ static void dump_people(struct command *command, const struct question *question
         pareto_dump(command, answer->pareto);
     }
     dump_alternatives(command, question, answer);
+    dump_runner(command, question, answer);
     if (answer->advised) {
         advise_dump(command, question, &answer->advice, result->plans[0].estimate.step_s);
     }
@@ -240,6 +260,9 @@ static bool search(struct command *command, const struct question *question, str
     progress_release(&progress);
     answer->options.progress = NULL;
     answer->search_s = command_now_s() - start_s;
+    if (found && answer->result.count == answer->options.top) {
+        answer->runner = &answer->result.plans[--answer->result.count];
+    }
     return found;
 }
 

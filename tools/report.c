@@ -71,3 +71,11 @@ void report_find_rates(const struct question *question, double step_s, struct re
     out->mfu_frac = all && peak > 0.0 ? causal_flops * out->tokens_per_s / peak : 0.0;
     out->mfu_full_attention_frac = all && peak > 0.0 ? full_flops * out->tokens_per_s / peak : 0.0;
 }
+
+bool report_find_band(const struct question *question, double step_s, double *low_s, double *high_s)
+{
+    const struct runtime_band *band = &question->runtime.band;
+    *low_s = step_s * (1.0 + band->low_frac);
+    *high_s = step_s * (1.0 + band->high_frac);
+    return band->rows > 0 && question->setup.task.kind == TASK_PRETRAIN;
+}

@@ -148,6 +148,22 @@ static void push_provenance(const struct verdict *verdict, struct json_writer *o
     json_pop_object(out);
 }
 
+static void push_band(const struct question *question, double step_s, struct json_writer *out)
+{
+    double low_s, high_s;
+    json_push_key(out, "band");
+    if (!report_find_band(question, step_s, &low_s, &high_s)) {
+        json_push_null(out);
+        return;
+    }
+    json_push_object(out);
+    json_push_key_double(out, "low_s", low_s);
+    json_push_key_double(out, "high_s", high_s);
+    json_push_key_double(out, "share_frac", RUNTIME_BAND_SHARE);
+    json_push_key_u64(out, "rows", question->runtime.band.rows);
+    json_pop_object(out);
+}
+
 void report_push_verdict(struct command *command, const struct question *question,
                          const struct verdict *verdict, struct json_writer *out)
 {
@@ -161,6 +177,7 @@ void report_push_verdict(struct command *command, const struct question *questio
     } else {
         json_push_null(out);
     }
+    push_band(question, estimate->step_s, out);
     json_push_key_double(out, "tokens_per_s", rates.tokens_per_s);
     json_push_key_double(out, "tokens_per_s_per_device", rates.tokens_per_s_per_device);
     if (rates.mfu_frac > 0.0) {

@@ -120,6 +120,18 @@ static const char *unpeaked(const struct question *question)
     return kinds[kind].name;
 }
 
+static void dump_band(struct command *command, const struct question *question, double step_s)
+{
+    double low_s, high_s;
+    if (report_find_band(question, step_s, &low_s, &high_s)) {
+        text_push(
+            &command->out,
+            "\nband     %s to %s: no farther off were %.0f %% of %u measured steps of this runtime",
+            report_seconds(command->arena, low_s), report_seconds(command->arena, high_s),
+            100.0 * RUNTIME_BAND_SHARE, question->runtime.band.rows);
+    }
+}
+
 static void dump_rates(struct command *command, const struct question *question,
                        const struct verdict *verdict)
 {
@@ -134,6 +146,7 @@ static void dump_rates(struct command *command, const struct question *question,
                   report_seconds(arena, verdict->simulated_step_s),
                   100.0 * (verdict->simulated_step_s / estimate->step_s - 1.0));
     }
+    dump_band(command, question, estimate->step_s);
     text_push(out, "\nrate     %s tokens/s per device, %s in all\n",
               report_count(arena, (uint64_t)(rates.tokens_per_s_per_device + 0.5)),
               report_count(arena, (uint64_t)(rates.tokens_per_s + 0.5)));

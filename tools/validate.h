@@ -15,6 +15,7 @@ struct validated {
     double predicted_s, error_frac;         /* predicted over measured, less one */
     double memory_predicted_bytes;          /* of the kind that the row prints; 0: not measured */
     bool fits;
+    struct runtime_band band;   /* of its runtime */
     struct stage_estimate slowest;          /* account of the slowest stage */
 };
 

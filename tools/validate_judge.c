@@ -301,6 +301,7 @@ static const char *judge_row(struct validate_bench *bench, struct validated *out
     unsigned long long digest;
     const struct runtime runtime = used_runtime(bench, out, &digest);
     struct joined *joined = find_joined(bench, cluster_text, &runtime, digest);
+    out->band = runtime.band;
     if (model->fault != NULL || joined->fault != NULL) {
         return model->fault != NULL ? model->fault : joined->fault;
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sample.h"
 #include "base/table.h"
 #include "tools/report.h"
 #include "tools/validate.h"
@@ -86,6 +87,59 @@ static void dump_ranking(struct command *command, const struct validation *all,
     }
 }
 
+/* Where RUNTIME_BAND_SHARE of the measured times of a group lie, and how many lie in the band that
+ * its runtime states. */
+static void push_band(struct table *table, const struct validation *all,
+                      const struct validate_group *group, struct arena *arena)
+{
+    double *ratios = ARENA_PUSH(arena, double, all->count);
+    struct runtime_band band = {.rows = 0};
+    uint32_t count = 0, inside = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct validated *row = &all->rows[i];
+        if (validate_is_member(group, row)) {
+            band = row->band;
+            ratios[count] = row->row.step_s / row->predicted_s - 1.0;
+            inside += ratios[count] >= band.low_frac && ratios[count] <= band.high_frac;
+            count++;
+        }
+    }
+    sample_sort(ratios, count);
+    const double tail = 0.5 * (1.0 - RUNTIME_BAND_SHARE);
+    table_push(table, "%s", group->value);
+    table_push(table, "%u", count);
+    table_push(table, "%+.1f", 100.0 * sample_quantile(ratios, count, tail));
+    table_push(table, "%+.1f", 100.0 * sample_quantile(ratios, count, 1.0 - tail));
+    if (band.rows == 0) {
+        for (uint32_t i = 0; i < 3; i++) {
+            table_push(table, "-");
+        }
+        return;
+    }
+    table_push(table, "%+.1f", 100.0 * band.low_frac);
+    table_push(table, "%+.1f", 100.0 * band.high_frac);
+    table_push(table, "%.1f", 100.0 * inside / count);
+}
+
+static void dump_bands(struct command *command, const struct validation *all,
+                       const struct validate_group *groups, uint32_t count)
+{
+    static const char *const headings[] = {"runtime",   ">rows",     ">10th %",   ">90th %",
+                                           ">stated %", ">stated %", ">inside %", NULL};
+    struct table table;
+    table_init(&table, command->arena, headings);
+    for (uint32_t i = 0; i < count; i++) {
+        if (groups[i].key != NULL && strcmp(groups[i].key->name, "runtime") == 0) {
+            push_band(&table, all, &groups[i], command->arena);
+        }
+    }
+    text_push(&command->out,
+              "\nMeasured over predicted, less one, and the band that `estimate` states "
+              "for %.0f %% of steps:\n",
+              100.0 * RUNTIME_BAND_SHARE);
+    table_dump(&table, &command->out);
+}
+
 static int compare_worst(const void *a, const void *b)
 {
     const struct validated *x = *(const struct validated *const *)a;
@@ -163,6 +217,7 @@ void validate_dump_people(struct command *command, const struct validation *all)
     const struct validate_group *groups = validate_groups(all, command->arena, &count);
     dump_groups(command, groups, count);
     dump_ranking(command, all, groups, count);
+    dump_bands(command, all, groups, count);
     dump_worst(command, all);
     dump_skipped(command, all);
 }

@@ -39,7 +39,7 @@ for file in "$shared"/measured/*.csv; do
     [ -e "$file" ] && head -1 "$file" | grep -q iteration_time_s && measured+=("$file")
 done
 
-echo "1..5"
+echo "1..6"
 compare > "$scratch/out" 2>&1
 say $? "predictions have not moved" "$scratch/out"
 "$shardplan" validate steps.csv --max-median-error 0.05 --max-p90-error 0.16 \
@@ -63,6 +63,7 @@ say $? "matmuls 3 % less efficient are noticed, by name" "$scratch/out"
 if [ ${#measured[@]} = 0 ]; then
     echo "ok 4 - measured rows # SKIP no measured/*.csv in $shared"
     echo "ok 5 - rows of vTrain # SKIP"
+    echo "ok 6 - bands # SKIP"
     exit
 fi
 "$shardplan" validate "${measured[@]}" --where 'tier=A,framework!=Megatron (Megatron' \
@@ -71,3 +72,10 @@ say $? "measured rows" "$scratch/out"
 "$shardplan" validate "${measured[@]}" --where 'tier=A,framework=Megatron (Megatron' \
     --max-median-error 0.08 > "$scratch/out" 2>&1
 say $? "rows of vTrain" "$scratch/out"
+"$shardplan" validate "${measured[@]}" | awk '
+    /^Measured over predicted/ { inside = 1; next }
+    inside && NF == 0 { inside = 0 }
+    inside && $2 >= 100 && $2 ~ /^[0-9]+$/ { seen++; if ($7 < 75 || $7 > 85) print }
+    END { if (!seen) print "no table of bands" }' > "$scratch/out"
+[ ! -s "$scratch/out" ]
+say $? "the stated bands hold 75 to 85 % of the steps" "$scratch/out"
