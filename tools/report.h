@@ -28,9 +28,10 @@ struct report_rates {
 };
 void report_find_rates(const struct question *question, double step_s, struct report_rates *out);
 
-/* Where RUNTIME_BAND_SHARE of measured steps would lie; false: no steps of the runtime, or of such a
- * task, were measured. */
-bool report_find_band(const struct question *question, double step_s, double *low_s, double *high_s);
+/* Where RUNTIME_BAND_SHARE of measured steps would lie; false: no steps of the runtime, or of such
+ * a task, were measured. */
+bool report_find_band(const struct question *question, double step_s, double *low_s,
+                      double *high_s);
 
 /* --- JSON: keys of an open object ------------------------------------------------------------- */
 
