@@ -43,6 +43,8 @@ static const struct {
     {"num-layers-per-virtual-pipeline-stage", "decoder-last-pipeline-num-layers"},
     {"multi-latent-attention", "group-query-attention"},
     {"distribute-saved-activations", "sequence-parallel"},
+    {"deterministic-mode", "tp-comm-overlap"},
+    {"deterministic-mode", "cross-entropy-loss-fusion"},
 };
 
 static void check_pairs(struct configuration *configuration)

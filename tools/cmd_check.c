@@ -59,10 +59,10 @@ static uint64_t find_span(const struct group *group, const struct mesh_fold *fol
     return span;
 }
 
-/* Legal, but slow: groups that exchange all with all beyond the innermost level of the cluster.
- * "" where there are none. */
-static const char *find_advice(struct command *command, const struct problem *problem,
-                               const struct plan *plan)
+/* Groups that exchange all with all beyond the innermost level of the cluster; NULL: there are
+ * none. */
+static const char *find_far_groups(struct command *command, const struct problem *problem,
+                                   const struct plan *plan)
 {
     const struct cluster *cluster = problem->cluster;
     const struct group *group = &plan->groups[0];
@@ -77,7 +77,30 @@ static const char *find_advice(struct command *command, const struct problem *pr
                               cluster->levels[0].degree, cluster->levels[0].name);
         }
     }
-    return "";
+    return NULL;
+}
+
+/* A pipeline that never fills. */
+static const char *find_few_passes(struct command *command, const struct problem *problem,
+                                   const struct plan *plan)
+{
+    const uint32_t stages = plan_count_stages(plan), passes = plan_count_passes(problem, plan);
+    return passes >= stages
+               ? NULL
+               : text_build(command->arena,
+                            "%u micro-batches never fill %u stages: give a step as many at least, "
+                            "by a smaller micro-batch or fewer replicas",
+                            passes, stages);
+}
+
+/* Legal, but slow; "" where nothing is. */
+static const char *find_advice(struct command *command, const struct problem *problem,
+                               const struct plan *plan)
+{
+    const char *far = find_far_groups(command, problem, plan);
+    const char *few = find_few_passes(command, problem, plan);
+    return text_build(command->arena, "%s%s%s", far == NULL ? "" : far,
+                      far != NULL && few != NULL ? "; " : "", few == NULL ? "" : few);
 }
 
 static void dump_json(struct command *command, const struct problem *problem,
