@@ -52,6 +52,14 @@ static bool read_parts(struct joining *joining)
     }
 }
 
+/* In a graph transfers take the fewest links: within a domain they must be fewer than the two
+ * through the network. */
+static bool has_short_ways(const struct cluster *part, uint32_t level)
+{
+    const enum level_kind kind = part->levels[level].kind;
+    return kind == LEVEL_SWITCH || (kind == LEVEL_FULLMESH && level == 0);
+}
+
 /* Ports of one family join at the rate of the slower; the cards of a device keep their number. */
 static bool join_port(struct joining *joining, uint32_t index)
 {
@@ -63,11 +71,12 @@ static bool join_port(struct joining *joining, uint32_t index)
             "'%s' cannot be joined: it has no outer level whose cards reach a network", part->name);
     }
     for (uint32_t i = 0; i + 1 < part->level_count; i++) {
-        if (part->levels[i].kind != LEVEL_SWITCH) {
+        if (!has_short_ways(part, i)) {
             return diag_push(joining->diag, DIAG_T306, nowhere,
                              "describe the whole as one native JSON cluster",
-                             "'%s' cannot be joined: its level '%s' is no switch", part->name,
-                             part->levels[i].name);
+                             "'%s' cannot be joined: its level '%s' is neither a switch nor a "
+                             "full mesh of devices, so fewer links may lead through the network",
+                             part->name, part->levels[i].name);
         }
     }
     const struct level *last = &part->levels[part->level_count - 1];
@@ -117,7 +126,10 @@ static bool size_up(struct joining *joining)
         devices += part->device_count;
         kinds += part->accelerator_count;
         for (uint32_t level = 0; level + 1 < part->level_count; level++) {
-            joining->switches += count_domains(part, level);
+            const bool meshed = part->levels[level].kind == LEVEL_FULLMESH;
+            joining->switches += meshed ? 0 : count_domains(part, level);
+            joining->links +=
+                meshed ? (uint64_t)part->device_count * part->levels[level].degree : 0;
         }
         joining->links += (uint64_t)part->device_count * part->level_count;
         if (devices > CLUSTER_CORE_MAX) {
@@ -174,6 +186,20 @@ static void push_level(struct joining *joining, uint32_t index, uint32_t level, 
     }
 }
 
+/* A link between every two devices of a domain. */
+static void push_mesh(struct joining *joining, uint32_t index)
+{
+    const struct cluster *part = &joining->parts[index];
+    const struct level *of = &part->levels[0];
+    const double each_Bps = of->bandwidth_Bps / (of->degree > 1 ? of->degree - 1 : 1);
+    for (uint32_t i = 0; i < part->device_count; i++) {
+        for (uint32_t k = i + 1; k < part->device_count && k % of->degree != 0; k++) {
+            const uint32_t first = joining->first_device[index];
+            push_link(joining, first + i, first + k, each_Bps, 2.0 * of->latency_s, of->link);
+        }
+    }
+}
+
 static bool build(struct joining *joining)
 {
     struct cluster *out = &joining->out;
@@ -184,7 +210,11 @@ static bool build(struct joining *joining)
     for (uint32_t i = 0; i < joining->count; i++) {
         push_devices(joining, i);
         for (uint32_t level = 0; level + 1 < joining->parts[i].level_count; level++) {
-            push_level(joining, i, level, &next);
+            if (joining->parts[i].levels[level].kind == LEVEL_FULLMESH) {
+                push_mesh(joining, i);
+            } else {
+                push_level(joining, i, level, &next);
+            }
         }
     }
     out->nodes[next] = (struct node){.id = "fabric", .kind = NODE_SWITCH};
