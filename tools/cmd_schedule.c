@@ -345,7 +345,7 @@ static bool check_flags(struct command *command, enum dispatch dispatch)
 /* A pipeline that comes to a halt is an answer. */
 static int fail(struct command *command)
 {
-    for (uint32_t i = 0; i < command->diag->count; i++) {
+    for (uint32_t i = 0; i < command->diag->kept; i++) {
         if (command->diag->entries[i].code == DIAG_P443 ||
             command->diag->entries[i].code == DIAG_S803) {
             return 1;

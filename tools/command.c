@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file_text.h"
 #include "base/json.h"
 #include "tools/command_inside.h"
 
@@ -20,27 +21,8 @@ int command_fail(struct command *command)
 
 bool command_read_file(struct command *command, const char *path, struct text *out)
 {
-    static const size_t piece_bytes = 65536;
-    const struct diag_place place = {.file = path};
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return diag_push(command->diag, DIAG_B101, place, NULL, "cannot open '%s'", path);
-    }
-    char *piece = ARENA_PUSH(command->arena, char, piece_bytes);
-    size_t length;
-    text_init(out, command->arena);
-    while (out->length <= json_limits.max_bytes &&
-           (length = fread(piece, 1, piece_bytes, file)) > 0) {
-        text_push_bytes(out, piece, length);
-    }
-    const bool failed = ferror(file) != 0;
-    fclose(file);
-    if (out->length > json_limits.max_bytes) {
-        return diag_push(command->diag, DIAG_B102, place, "--max-input lifts the limit",
-                         "'%s' is above the limit of %llu bytes", path,
-                         (unsigned long long)json_limits.max_bytes);
-    }
-    return !failed || diag_push(command->diag, DIAG_B101, place, NULL, "cannot read '%s'", path);
+    return file_text_read(path, file_text_name(path, command->arena), json_limits.max_bytes,
+                          command->arena, out, command->diag);
 }
 
 bool command_write(struct command *command, const char *path, const struct text *text)

@@ -90,7 +90,7 @@ const char *command_hint(const struct command *command, const char *word, const 
                          uint32_t count, const char *otherwise);
 /* A finite number at *cursor, which moves behind it. */
 bool command_parse_number(const char **cursor, double *out);
-/* A whole file within --max-input as text, B101 or B102. */
+/* A whole file ("-": standard input) within --max-input as text, B101 or B102. */
 bool command_read_file(struct command *command, const char *path, struct text *out);
 
 /* Runs the subcommand of that name with these words; `out` takes what it would print. Its exit
