@@ -328,7 +328,7 @@ bool setup_check(const struct setup *setup, struct diag *diag)
                          setup->optimizer == NULL ? "optimizer" : "runtime");
     if (!(setup->memory_headroom_frac >= 0 && setup->memory_headroom_frac < 1))
         good = diag_push(diag, DIAG_P401, nowhere, NULL,
-                         "a memory headroom of %g leaves no memory: it must be below 1",
+                         "the memory headroom is %g: it is a share, from 0 to below 1",
                          setup->memory_headroom_frac);
     if (setup->expert_load != 0 &&
         !(setup->expert_load >= 1 && setup->expert_load <= SETUP_EXPERT_LOAD_MAX))

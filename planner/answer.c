@@ -7,6 +7,13 @@ void answer_refuse(const struct search *search, struct diag *diag)
 {
     const struct problem *problem = search->problem;
     const struct space_faults *faults = &search->faults;
+    if (faults->meshes == 0) {
+        diag_push(diag, DIAG_P460, (struct diag_place){0},
+                  "degrees multiply to the devices, or leave --spares of them idle",
+                  "no mesh of model '%s' on %u devices has the given degrees", problem->model->name,
+                  problem->cluster->device_count);
+        return;
+    }
     diag_push(diag, DIAG_P460, (struct diag_place){0},
               "`shardplan check` with the same flags and all degrees given names the broken rules",
               "no plan of model '%s' on %u devices is legal with the given flags: global batch "

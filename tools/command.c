@@ -118,14 +118,13 @@ static void refuse_command(const char *name, struct arena *arena, struct diag *d
 static int run_command(struct command *command, int argc, char **argv)
 {
     command_collect_flags(command);
-    if (!command_parse(command, argc, argv)) {
-        return 2;
-    }
+    const bool good = command_parse(command, argc, argv);
     if (command_has(command, "--help")) {
+        diag_init(command->diag, command->arena); /* whatever else is wrong */
         command_dump_help(command, &command->out);
         return 0;
     }
-    return read_limits(command) ? command->kind->run(command) : 2;
+    return good && read_limits(command) ? command->kind->run(command) : 2;
 }
 
 /* shardplan --help, --version, help COMMAND; false: it is a command. */

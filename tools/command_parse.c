@@ -188,5 +188,5 @@ bool command_parse(struct command *command, int argc, char **argv)
     command->positional = words;
     command->json = command_has(command, "--json");
     command->timing = command_has(command, "--timing");
-    return command_has(command, "--help") || (check_positional(command) && good);
+    return check_positional(command) && good;
 }

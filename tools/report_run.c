@@ -1,6 +1,10 @@
 /* A whole training run from the time of one step: days, device hours, money, energy. */
 #include "tools/report.h"
 
+/* Sanity: all text that there is comes to some 1e15 tokens. */
+#define TOKENS_MAX 1e18
+#define PRICE_MAX 1e9
+
 const struct flag report_run_flags[] = {
     {.name = "--tokens",
      .kind = FLAG_NUMBER,
@@ -51,6 +55,7 @@ bool report_check_run(struct command *command)
 {
     double number;
     static const char *const names[] = {"--tokens", "--price"};
+    static const double most[] = {TOKENS_MAX, PRICE_MAX};
     for (uint32_t i = 0; i < 2; i++) {
         if (!command_has(command, names[i])) {
             continue;
@@ -58,9 +63,10 @@ bool report_check_run(struct command *command)
         if (!command_number(command, names[i], &number)) {
             return false;
         }
-        if (!(number > 0.0)) {
+        if (!(number > 0.0 && number <= most[i])) {
             return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL,
-                             "%s is %g: it must be above 0", names[i], number);
+                             "%s is %g: it must be above 0 and at most %g", names[i], number,
+                             most[i]);
         }
     }
     if (command_has(command, "--price") && !command_has(command, "--tokens")) {
@@ -90,6 +96,13 @@ void report_push_run(struct command *command, const struct question *question, d
     json_pop_object(out);
 }
 
+/* Whole numbers where they can be counted. */
+static const char *amount(struct arena *arena, double value)
+{
+    return value < 1e15 ? report_count(arena, (uint64_t)(value + 0.5))
+                        : text_build(arena, "%.4g", value);
+}
+
 void report_dump_run(struct command *command, const struct question *question, double step_s)
 {
     struct arena *arena = command->arena;
@@ -99,11 +112,10 @@ void report_dump_run(struct command *command, const struct question *question, d
     }
     text_push(&command->out,
               "\n%.4g tokens take %.4g days, %s device hours, %.4g MWh of devices at rated power",
-              run.tokens, run.run_s / 86400.0,
-              report_count(arena, (uint64_t)(run.device_hours + 0.5)), run.energy_j / 3.6e9);
+              run.tokens, run.run_s / 86400.0, amount(arena, run.device_hours),
+              run.energy_j / 3.6e9);
     if (run.priced) {
-        text_push(&command->out, ";\nthat costs %s",
-                  report_count(arena, (uint64_t)(run.money + 0.5)));
+        text_push(&command->out, ";\nthat costs %s", amount(arena, run.money));
     }
     text_push(&command->out, ".\n");
 }

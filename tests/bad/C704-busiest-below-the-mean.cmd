@@ -1,0 +1,1 @@
+plan --model toy-moe-4l --cluster dgx-h100 --global-batch-size 8 --seq-length 512 --expert-load 0
