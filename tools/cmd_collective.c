@@ -105,11 +105,14 @@ static bool read_ranks(struct command *command, const struct cluster *cluster,
     if (command_has(command, "--ranks") && !command_count(command, "--ranks", &ranks)) {
         return false;
     }
-    if (ranks > cluster->device_count || (kind == COLLECTIVE_SEND && ranks != 2)) {
-        return diag_push(
-            command->diag, DIAG_C704, (struct diag_place){0}, NULL,
-            "--ranks is %llu: %s, and a send has 2 ranks", (unsigned long long)ranks,
-            text_build(command->arena, "the cluster has %u devices", cluster->device_count));
+    if (kind == COLLECTIVE_SEND && ranks != 2) {
+        return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL,
+                         "--ranks is %llu: a send has 2 ranks", (unsigned long long)ranks);
+    }
+    if (ranks > cluster->device_count) {
+        return diag_push(command->diag, DIAG_C704, (struct diag_place){0}, NULL,
+                         "%llu ranks on a cluster of %u devices: each has one of its own",
+                         (unsigned long long)ranks, cluster->device_count);
     }
     *out = (struct rank_group){.ranks = (uint32_t)ranks, .step_count = ranks > 1 ? 1 : 0};
     out->steps[0].stride = 1;
