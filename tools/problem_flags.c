@@ -240,10 +240,9 @@ static bool read_load(struct command *command, struct setup *setup)
         !command_number(command, "--expert-load", &setup->expert_load)) {
         return false;
     }
-    if (!(setup->expert_load >= 1.0)) {
+    if (setup->expert_load == 0.0) { /* in a setup: not stated */
         return diag_push(command->diag, DIAG_C704, nowhere, "1: all have as many",
-                         "--expert-load is %g: the busiest has at least the mean",
-                         setup->expert_load);
+                         "--expert-load is 0: the busiest has at least the mean");
     }
     setup->packing = (enum packing)packing;
     return read_lengths(command, setup);
