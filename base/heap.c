@@ -1,6 +1,7 @@
 /* The smallest first: a binary heap in an array, children of i at 2i + 1 and 2i + 2. */
 #include "base/heap.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool precedes(const struct heap_entry *a, const struct heap_entry *b)
@@ -43,6 +44,23 @@ void heap_push(struct heap *heap, struct heap_entry entry)
     heap->entries[at] = entry;
 }
 
+/* Into its place among those below the first, which is free. */
+static void sift_down(struct heap *heap, struct heap_entry entry)
+{
+    uint32_t at = 0;
+    for (uint32_t child = 1; child < heap->count; child = 2 * at + 1) {
+        if (child + 1 < heap->count && precedes(&heap->entries[child + 1], &heap->entries[child])) {
+            child++;
+        }
+        if (!precedes(&heap->entries[child], &entry)) {
+            break;
+        }
+        heap->entries[at] = heap->entries[child];
+        at = child;
+    }
+    heap->entries[at] = entry;
+}
+
 bool heap_pop(struct heap *heap, struct heap_entry *out)
 {
     if (heap->count == 0) {
@@ -50,19 +68,14 @@ bool heap_pop(struct heap *heap, struct heap_entry *out)
     }
     *out = heap->entries[0];
     const struct heap_entry moved = heap->entries[--heap->count];
-    uint32_t at = 0;
-    for (uint32_t child = 1; child < heap->count; child = 2 * at + 1) {
-        if (child + 1 < heap->count && precedes(&heap->entries[child + 1], &heap->entries[child])) {
-            child++;
-        }
-        if (!precedes(&heap->entries[child], &moved)) {
-            break;
-        }
-        heap->entries[at] = heap->entries[child];
-        at = child;
-    }
-    heap->entries[at] = moved;
+    sift_down(heap, moved);
     return true;
+}
+
+void heap_replace(struct heap *heap, struct heap_entry entry)
+{
+    assert(heap->count > 0);
+    sift_down(heap, entry);
 }
 
 const struct heap_entry *heap_find_first(const struct heap *heap)

@@ -21,7 +21,9 @@ struct heap {
 
 void heap_init(struct heap *heap, struct arena *arena, uint32_t capacity);
 void heap_push(struct heap *heap, struct heap_entry entry);
-bool heap_pop(struct heap *heap, struct heap_entry *out);          /* false when empty */
+bool heap_pop(struct heap *heap, struct heap_entry *out); /* false when empty */
+/* The first gives way to another; there is one. */
+void heap_replace(struct heap *heap, struct heap_entry entry);
 const struct heap_entry *heap_find_first(const struct heap *heap); /* NULL when empty */
 
 #endif

@@ -134,14 +134,23 @@ static void drop_current(struct agenda *agenda)
     agenda->current = NONE;
 }
 
-bool agenda_has_more_now(const struct agenda *agenda)
+static bool has_more_now(const struct agenda *agenda)
 {
     return agenda->current != NONE && agenda->instants[agenda->current].first != NONE;
 }
 
+uint64_t agenda_find_next(const struct agenda *agenda)
+{
+    if (has_more_now(agenda)) {
+        return agenda->instants[agenda->current].when_ticks;
+    }
+    const struct heap_entry *first = heap_find_first(&agenda->heap);
+    return first == NULL ? UINT64_MAX : first->key;
+}
+
 bool agenda_pop(struct agenda *agenda, uint64_t *when_ticks, struct agenda_event *out)
 {
-    if (!agenda_has_more_now(agenda)) {
+    if (!has_more_now(agenda)) {
         struct heap_entry entry;
         if (agenda->current != NONE) {
             drop_current(agenda);

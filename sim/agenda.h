@@ -35,7 +35,7 @@ void agenda_init(struct agenda *agenda, struct arena *arena);
 /* when must not lie before the last popped event. */
 void agenda_push(struct agenda *agenda, uint64_t when_ticks, struct agenda_event event);
 bool agenda_pop(struct agenda *agenda, uint64_t *when_ticks, struct agenda_event *out);
-/* More events at the instant of the last popped one? */
-bool agenda_has_more_now(const struct agenda *agenda);
+/* When the next event is; UINT64_MAX: there is none. */
+uint64_t agenda_find_next(const struct agenda *agenda);
 
 #endif

@@ -1,4 +1,4 @@
-/* Flows that come and go: each into its class, each class onto its resources. */
+/* Flows that come and go, each into its class. */
 #include "sim/share.h"
 
 #include <assert.h>
@@ -17,48 +17,46 @@ void *share_grow(struct share *share, void *items, uint32_t *capacity, size_t si
     return grown;
 }
 
+#define FIRST_CAPACITY 64u
+
 void share_init(struct share *share, double ticks_per_s, struct arena *arena)
 {
     memset(share, 0, sizeof *share);
     share->arena = arena;
     share->ticks_per_s = ticks_per_s;
-    share->item_capacity = share->class_capacity = share->link_capacity = 64;
-    share->resource_capacity = share->changed_capacity = share->ended_capacity = 64;
-    share->table_size = 64;
-    share->items = ARENA_PUSH(arena, struct share_item, share->item_capacity);
-    share->classes = ARENA_PUSH(arena, struct share_class, share->class_capacity);
-    share->links = ARENA_PUSH(arena, struct share_link, share->link_capacity);
-    share->resources = ARENA_PUSH(arena, struct share_resource, share->resource_capacity);
-    share->dirty = ARENA_PUSH(arena, uint32_t, share->resource_capacity);
-    share->changed = ARENA_PUSH(arena, uint32_t, share->changed_capacity);
-    share->ended = ARENA_PUSH(arena, uint32_t, share->ended_capacity);
+    share->item_capacity = share->class_capacity = share->alone_capacity = FIRST_CAPACITY;
+    share->resource_capacity = share->fill_capacity = share->dirty_capacity = FIRST_CAPACITY;
+    share->place_capacity = share->end_capacity = share->ended_capacity = FIRST_CAPACITY;
+    share->table_size = FIRST_CAPACITY;
+    share->items = ARENA_PUSH(arena, struct share_item, FIRST_CAPACITY);
+    share->classes = ARENA_PUSH(arena, struct share_class, FIRST_CAPACITY);
+    share->alone = ARENA_PUSH(arena, struct share_group, FIRST_CAPACITY);
+    share->resources = ARENA_PUSH(arena, struct share_resource, FIRST_CAPACITY);
+    share->fills = ARENA_PUSH(arena, struct share_fill, FIRST_CAPACITY);
+    share->places = ARENA_PUSH(arena, uint32_t, FIRST_CAPACITY);
+    share->dirty = ARENA_PUSH(arena, uint32_t, FIRST_CAPACITY);
+    share->ends = ARENA_PUSH(arena, struct share_end, FIRST_CAPACITY);
+    share->ended = ARENA_PUSH(arena, uint32_t, FIRST_CAPACITY);
     share->table = ARENA_PUSH(arena, uint32_t, share->table_size);
     memset(share->table, 0xff, share->table_size * sizeof *share->table);
-    share->free_item = share->free_class = share->free_link = NONE;
+    share->free_item = share->free_class = NONE;
     share->restart_Bps = SHARE_UNLIMITED_BPS;
-    heap_init(&share->heap, arena, 64);
+    heap_init(&share->heap, arena, FIRST_CAPACITY);
 }
 
 uint32_t share_push_resource(struct share *share, double capacity_Bps)
 {
     assert(capacity_Bps > 0.0);
     if (share->resource_count == share->resource_capacity) {
-        uint32_t capacity = share->resource_capacity;
-        share->dirty = share_grow(share, share->dirty, &capacity, sizeof *share->dirty);
+        share->dirty =
+            share_grow(share, share->dirty, &share->dirty_capacity, sizeof *share->dirty);
+        share->fills = share_grow(share, share->fills, &share->fill_capacity, sizeof *share->fills);
         share->resources = share_grow(share, share->resources, &share->resource_capacity,
                                       sizeof *share->resources);
     }
-    share->resources[share->resource_count] = (struct share_resource){
-        .capacity_Bps = capacity_Bps, .first_link = NONE, .group = {.end_ticks = UINT64_MAX}};
+    share->resources[share->resource_count] =
+        (struct share_resource){.capacity_Bps = capacity_Bps, .group = {.end_place = NONE}};
     return share->resource_count++;
-}
-
-void share_mark_dirty(struct share *share, uint32_t resource)
-{
-    if (!share->resources[resource].is_dirty) {
-        share->resources[resource].is_dirty = true;
-        share->dirty[share->dirty_count++] = resource;
-    }
 }
 
 /* --- flows of a class: a pairing heap by (mark, sequence) ------------------------------------- */
@@ -150,86 +148,56 @@ static void grow_table(struct share *share)
     }
 }
 
-static uint32_t new_link(struct share *share)
+/* Room for a class, with the places that its last use left. */
+static uint32_t new_slot(struct share *share)
 {
-    if (share->free_link != NONE) {
-        const uint32_t link = share->free_link;
-        share->free_link = share->links[link].next_of_class;
-        return link;
+    const uint32_t class = share->free_class;
+    if (class != NONE) {
+        share->free_class = share->classes[class].next;
+        return class;
     }
-    if (share->link_count == share->link_capacity) {
-        share->links = share_grow(share, share->links, &share->link_capacity, sizeof *share->links);
+    if (share->class_count == share->class_capacity) {
+        share->classes =
+            share_grow(share, share->classes, &share->class_capacity, sizeof *share->classes);
     }
-    return share->link_count++;
+    share->classes[share->class_count].alone = NONE;
+    return share->class_count++;
 }
 
-static void push_link(struct share *share, uint32_t class, uint32_t resource)
+static void reserve_places(struct share *share, struct share_class *class, uint32_t count)
 {
-    assert(resource < share->resource_count);
-    const uint32_t link = new_link(share);
-    struct share_resource *where = &share->resources[resource];
-    share->links[link] = (struct share_link){class, resource, where->first_link, NONE,
-                                             share->classes[class].first_link};
-    if (where->first_link != NONE) {
-        share->links[where->first_link].previous = link;
+    if (class->place_capacity >= count) {
+        return;
     }
-    where->first_link = link;
-    where->class_count++;
-    share->classes[class].first_link = link;
-}
-
-static void pop_links(struct share *share, uint32_t class)
-{
-    for (uint32_t link = share->classes[class].first_link; link != NONE;) {
-        struct share_link *which = &share->links[link];
-        const uint32_t next_of_class = which->next_of_class;
-        struct share_resource *where = &share->resources[which->resource];
-        if (which->previous == NONE) {
-            where->first_link = which->next;
-        } else {
-            share->links[which->previous].next = which->next;
-        }
-        if (which->next != NONE) {
-            share->links[which->next].previous = which->previous;
-        }
-        where->class_count--;
-        where->weight = where->class_count == 0 ? 0.0 : where->weight;
-        which->next_of_class = share->free_link;
-        share->free_link = link;
-        link = next_of_class;
+    while (share->place_count + count > share->place_capacity) {
+        share->places =
+            share_grow(share, share->places, &share->place_capacity, sizeof *share->places);
     }
+    class->first_place = share->place_count;
+    class->place_capacity = count;
+    share->place_count += count;
 }
 
 static uint32_t new_class(struct share *share, const struct share_flow *flow)
 {
-    uint32_t class = share->free_class;
     if (share->kept_class_count == share->table_size) {
         grow_table(share);
     }
-    if (class != NONE) {
-        share->free_class = share->classes[class].next;
-    } else {
-        if (share->class_count == share->class_capacity) {
-            share->classes =
-                share_grow(share, share->classes, &share->class_capacity, sizeof *share->classes);
-        }
-        class = share->class_count++;
-        share->classes[class].own = (struct share_group){0};
-    }
+    const uint32_t class = new_slot(share);
     uint32_t *chain = find_chain(share, flow);
-    const uint32_t version =
-        share->classes[class].own.version + 1; /* ends of former classes are void */
-    share->classes[class] =
-        (struct share_class){.is_kept = true,
-                             .resources = flow->resources,
-                             .resource_count = flow->resource_count,
-                             .weight = flow->weight,
-                             .cap_Bps = flow->cap_Bps,
-                             .root = NONE,
-                             .group = NONE,
-                             .first_link = NONE,
-                             .next = *chain,
-                             .own = {.end_ticks = UINT64_MAX, .version = version}};
+    struct share_class *which = &share->classes[class];
+    *which = (struct share_class){.is_kept = true,
+                                  .resources = flow->resources,
+                                  .resource_count = flow->resource_count,
+                                  .first_place = which->first_place,
+                                  .place_capacity = which->place_capacity,
+                                  .weight = flow->weight,
+                                  .cap_Bps = flow->cap_Bps,
+                                  .root = NONE,
+                                  .group = NONE,
+                                  .alone = which->alone,
+                                  .next = *chain};
+    reserve_places(share, which, flow->resource_count);
     *chain = class;
     share->kept_class_count++;
     return class;
@@ -248,14 +216,24 @@ static uint32_t find_class(struct share *share, const struct share_flow *flow)
     return new_class(share, flow);
 }
 
-/* A class has its first flow: it takes its place on its resources. */
-static void wake_class(struct share *share, uint32_t class)
+/* A class has its first flow: it takes its place on its resources, as one of those stopped by the
+ * one with the least for each. */
+static void wake_class(struct share *share, uint32_t class, uint64_t now_ticks)
 {
     const struct share_class *which = &share->classes[class];
+    double least_Bps = SHARE_UNLIMITED_BPS;
+    uint32_t group = class | SHARE_OWN;
     share->idle_class_count--;
     for (uint32_t i = 0; i < which->resource_count; i++) {
-        push_link(share, class, which->resources[i]);
+        const struct share_resource *resource = &share->resources[which->resources[i]];
+        assert(which->resources[i] < share->resource_count);
+        const double equal_Bps = resource->capacity_Bps / (resource->weight + which->weight);
+        if (equal_Bps < least_Bps) {
+            group = which->resources[i];
+            least_Bps = equal_Bps;
+        }
     }
+    share_link_push(share, class, group, now_ticks);
 }
 
 static void drop_class(struct share *share, uint32_t class)
@@ -275,9 +253,7 @@ static void drop_class(struct share *share, uint32_t class)
 /* A class has lost its last flow. Like flows often come again, so some idle classes are kept. */
 static void rest_class(struct share *share, uint32_t class)
 {
-    pop_links(share, class);
-    share_group_pop(share, class);
-    share->classes[class].first_link = NONE;
+    share_link_pop(share, class);
     share->classes[class].offset_bytes = 0.0;
     if (share->idle_class_count == IDLE_CLASSES_MAX) {
         drop_class(share, class);
@@ -288,39 +264,46 @@ static void rest_class(struct share *share, uint32_t class)
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
+/* Flows came to the class or went. */
+static void touch_resources(struct share *share, uint32_t class, double weight)
+{
+    const struct share_class *which = &share->classes[class];
+    for (uint32_t i = 0; i < which->resource_count; i++) {
+        struct share_resource *resource = &share->resources[which->resources[i]];
+        resource->weight += weight;
+        resource->has_grown = resource->has_grown || weight > 0.0;
+        share_mark_dirty(share, which->resources[i]);
+    }
+    share->has_changed = true;
+}
+
 void share_push_flow(struct share *share, const struct share_flow *flow, uint64_t now_ticks)
 {
     assert(flow->cap_Bps > 0.0 && flow->weight > 0.0 && flow->bytes >= 0.0);
     const uint32_t class = find_class(share, flow), item = new_item(share);
-    if (share->classes[class].flow_count == 0) {
-        wake_class(share, class);
-    }
-    const double got_bytes = share_find_got(share, class, now_ticks);
     struct share_class *which = &share->classes[class];
-    share->items[item] = (struct share_item){.mark = got_bytes + flow->bytes,
-                                             .owner = flow->owner,
-                                             .sequence = share->sequence++,
-                                             .child = NONE,
-                                             .sibling = NONE};
+    const bool wakes = which->flow_count == 0;
+    share->items[item] =
+        (struct share_item){.mark = share_find_got(share, class, now_ticks) + flow->bytes,
+                            .owner = flow->owner,
+                            .sequence = share->sequence++,
+                            .child = NONE,
+                            .sibling = NONE};
     which->root = meld(share, which->root, item);
     which->flow_count++;
-    which->load += which->weight;
-    for (uint32_t i = 0; i < flow->resource_count; i++) {
-        struct share_resource *where = &share->resources[flow->resources[i]];
-        where->weight += flow->weight;
-        where->has_grown = true;
-        share_mark_dirty(share, flow->resources[i]);
-    }
-    if (which->group != NONE) {
+    if (wakes) {
+        which->load = which->weight;
+        wake_class(share, class, now_ticks);
+    } else {
+        share_link_set_load(share, class, which->load + which->weight);
         share_group_sift(share, class);
-        share_group_note(share, which->group);
-    } else if (flow->resource_count == 0) {
-        share_group_push(share, class, class | SHARE_OWN, now_ticks);
-        share_group_set_rate(share, class | SHARE_OWN, flow->cap_Bps, now_ticks);
-        share_group_note(share, class | SHARE_OWN);
     }
+    touch_resources(share, class, flow->weight);
+    if (flow->resource_count == 0) {
+        share_group_set_rate(share, class | SHARE_OWN, flow->cap_Bps, now_ticks);
+    }
+    share_group_note(share, share->classes[class].group);
     share->restart_Bps = flow->cap_Bps < share->restart_Bps ? flow->cap_Bps : share->restart_Bps;
-    share->has_changed = true;
 }
 
 bool share_is_dirty(const struct share *share)
@@ -338,51 +321,37 @@ static void pop_item(struct share *share, uint32_t class)
     share->items[item].sibling = share->free_item;
     share->free_item = item;
     which->flow_count--;
-    which->load = which->weight * (double)which->flow_count;
-    for (uint32_t i = 0; i < which->resource_count; i++) {
-        share->resources[which->resources[i]].weight -= which->weight;
-        share_mark_dirty(share, which->resources[i]);
-    }
+    touch_resources(share, class, -which->weight);
     share->restart_Bps = rate_Bps < share->restart_Bps ? rate_Bps : share->restart_Bps;
-    share->has_changed = true;
     if (which->flow_count == 0) {
         rest_class(share, class);
     } else {
+        share_link_set_load(share, class, which->weight * (double)which->flow_count);
         share_group_sift(share, class);
     }
 }
 
-bool share_pop_change(struct share *share, struct share_end *out)
+uint64_t share_find_end(const struct share *share)
 {
-    while (share->changed_count > 0) {
-        const uint32_t group = share->changed[--share->changed_count];
-        struct share_group *which = share_find_group(share, group);
-        which->is_noted = false;
-        if (which->end_ticks != UINT64_MAX) {
-            *out = (struct share_end){group, which->version, which->end_ticks};
-            return true;
-        }
-    }
-    return false;
+    return share->end_count == 0 ? UINT64_MAX : share->ends[0].ticks;
 }
 
-uint32_t share_pop_ended(struct share *share, const struct share_end *end, const uint32_t **owners)
+uint32_t share_pop_ended(struct share *share, uint64_t now_ticks, const uint32_t **owners)
 {
     uint32_t count = 0;
-    while (share_find_group(share, end->group)->version == end->version || count > 0) {
-        const struct share_group *group = share_find_group(share, end->group);
-        if (group->end_ticks > end->ticks) {
-            break;
-        }
+    while (share_find_end(share) <= now_ticks) {
+        const uint32_t group = share->ends[0].group;
         const uint32_t class =
-            (end->group & SHARE_OWN) != 0 ? end->group & ~SHARE_OWN : group->classes[0];
+            (group & SHARE_OWN) != 0
+                ? group & ~SHARE_OWN
+                : share->resources[group].group.entries[0].class & ~SHARE_REACHES;
         if (count == share->ended_capacity) {
             share->ended =
                 share_grow(share, share->ended, &share->ended_capacity, sizeof *share->ended);
         }
         share->ended[count++] = share->items[share->classes[class].root].owner;
         pop_item(share, class);
-        share_group_note(share, end->group);
+        share_group_note(share, group);
     }
     *owners = share->ended;
     return count;

@@ -25,26 +25,31 @@ struct share_flow {
 
 struct share_item;
 struct share_class;
-struct share_link;
+struct share_group;
+struct share_fill;
 struct share_resource;
+struct share_end;
 
 struct share {
     struct arena *arena;
     double ticks_per_s;
-    struct share_item *items;         /* flows */
-    struct share_class *classes;      /* flows that are alike */
-    struct share_link *links;         /* classes on resources */
+    struct share_item *items;      /* flows */
+    struct share_class *classes;   /* flows that are alike */
+    struct share_group *alone;     /* groups of one class */
     struct share_resource *resources;
+    struct share_fill *fills;      /* [resource] */
     uint32_t item_count, item_capacity, free_item;
     uint32_t class_count, class_capacity, free_class;
-    uint32_t link_count, link_capacity, free_link;
-    uint32_t resource_count, resource_capacity;
+    uint32_t alone_count, alone_capacity;
+    uint32_t resource_count, resource_capacity, fill_capacity;
+    uint32_t *places; /* of classes among the guests of their resources */
+    uint32_t place_count, place_capacity;
     uint32_t *table; /* of classes in use, by what makes flows alike; chains */
     uint32_t table_size, kept_class_count, idle_class_count; /* idle: without flows */
     uint32_t *dirty; /* resources whose rates are to be found anew */
-    uint32_t dirty_count;
-    uint32_t *changed; /* groups of flows whose first end is another */
-    uint32_t changed_count, changed_capacity;
+    uint32_t dirty_count, dirty_capacity;
+    struct share_end *ends; /* of groups, the first first: a heap */
+    uint32_t end_count, end_capacity;
     uint32_t *ended;
     uint32_t ended_capacity;
     struct heap heap;
@@ -63,17 +68,12 @@ void share_push_flow(struct share *share, const struct share_flow *flow, uint64_
 bool share_is_dirty(const struct share *share);
 /* New rates of all that those that came or went can change. */
 void share_solve(struct share *share, uint64_t now_ticks);
-/* Some flows end at an instant, unless their rates change before: then the version is another. */
-struct share_end {
-    uint32_t group, version;
-    uint64_t ticks; /* rounded half up; above UINT64_MAX / 2: later than can be counted */
-};
-
-/* Ends that are new since the last solve, in no order that matters; false: no more. */
-bool share_pop_change(struct share *share, struct share_end *out);
-/* The instant has come: takes out the flows that end; their owners, in the share until the next
- * call. None when the end is void. */
-uint32_t share_pop_ended(struct share *share, const struct share_end *end, const uint32_t **owners);
+/* When the next flows end, if no rates change before: rounded half up; UINT64_MAX: there are none.
+ * Above UINT64_MAX / 2: later than can be counted. */
+uint64_t share_find_end(const struct share *share);
+/* The instant has come: takes out the flows that end by it; their owners, in the share until the
+ * next call. */
+uint32_t share_pop_ended(struct share *share, uint64_t now_ticks, const uint32_t **owners);
 /* Are the rates max-min fair? After a solve; looks at all flows and resources. */
 bool share_check(const struct share *share);
 /* Rate of the flows of this owner; 0 if there is none. For tests: looks at all. */

@@ -31,6 +31,9 @@ void share_group_set_rate(struct share *share, uint32_t group, double rate_Bps, 
     which->got_bytes = got_by(share, which, now_ticks);
     which->since_ticks = now_ticks;
     which->rate_Bps = rate_Bps;
+    if ((group & SHARE_OWN) == 0) {
+        share->fills[group].rate_Bps = rate_Bps;
+    }
 }
 
 /* --- classes of a group ----------------------------------------------------------------------- */
@@ -42,44 +45,53 @@ static double mark_of(const struct share *share, uint32_t class)
     return share->items[which->root].mark - which->offset_bytes;
 }
 
+/* Of equal marks neither is before the other: many flows end at once, and moving among equals would
+ * be for nothing. */
 static bool is_before(const struct share *share, uint32_t a, uint32_t b)
 {
-    const double mark_a = mark_of(share, a), mark_b = mark_of(share, b);
-    return mark_a != mark_b ? mark_a < mark_b : a < b;
+    return mark_of(share, a) < mark_of(share, b);
 }
 
-static void put(struct share *share, struct share_group *group, uint32_t place, uint32_t class)
+static uint32_t class_at(const struct share_group *group, uint32_t place)
 {
-    group->classes[place] = class;
-    share->classes[class].place = place;
+    return group->entries[place].class & ~SHARE_REACHES;
+}
+
+static void put(struct share *share, struct share_group *group, uint32_t place,
+                struct share_entry entry)
+{
+    group->entries[place] = entry;
+    share->classes[entry.class & ~SHARE_REACHES].place = place;
 }
 
 static void sift_up(struct share *share, struct share_group *group, uint32_t place)
 {
-    const uint32_t class = group->classes[place];
-    while (place > 0 && is_before(share, class, group->classes[(place - 1) / 2])) {
-        put(share, group, place, group->classes[(place - 1) / 2]);
+    const struct share_entry entry = group->entries[place];
+    const uint32_t class = entry.class & ~SHARE_REACHES;
+    while (place > 0 && is_before(share, class, class_at(group, (place - 1) / 2))) {
+        put(share, group, place, group->entries[(place - 1) / 2]);
         place = (place - 1) / 2;
     }
-    put(share, group, place, class);
+    put(share, group, place, entry);
 }
 
 static void sift_down(struct share *share, struct share_group *group, uint32_t place)
 {
-    const uint32_t class = group->classes[place];
+    const struct share_entry entry = group->entries[place];
+    const uint32_t class = entry.class & ~SHARE_REACHES;
     for (;;) {
         uint32_t child = 2 * place + 1;
         if (child + 1 < group->count &&
-            is_before(share, group->classes[child + 1], group->classes[child])) {
+            is_before(share, class_at(group, child + 1), class_at(group, child))) {
             child++;
         }
-        if (child >= group->count || !is_before(share, group->classes[child], class)) {
+        if (child >= group->count || !is_before(share, class_at(group, child), class)) {
             break;
         }
-        put(share, group, place, group->classes[child]);
+        put(share, group, place, group->entries[child]);
         place = child;
     }
-    put(share, group, place, class);
+    put(share, group, place, entry);
 }
 
 void share_group_sift(struct share *share, uint32_t class)
@@ -94,22 +106,36 @@ void share_group_sift(struct share *share, uint32_t class)
 
 static uint32_t first_of(const struct share *share, uint32_t group)
 {
-    return (group & SHARE_OWN) != 0 ? group & ~SHARE_OWN : share->resources[group].group.classes[0];
+    return (group & SHARE_OWN) != 0 ? group & ~SHARE_OWN
+                                    : class_at(&share->resources[group].group, 0);
 }
 
 static void push_class(struct share *share, struct share_group *group, uint32_t class)
 {
     if (group->count == group->capacity) {
         const uint32_t capacity = group->capacity == 0 ? 4 : 2 * group->capacity;
-        uint32_t *grown = ARENA_PUSH(share->arena, uint32_t, capacity);
+        struct share_entry *grown = ARENA_PUSH(share->arena, struct share_entry, capacity);
         if (group->count > 0) {
-            memcpy(grown, group->classes, group->count * sizeof *grown);
+            memcpy(grown, group->entries, group->count * sizeof *grown);
         }
-        group->classes = grown;
+        group->entries = grown;
         group->capacity = capacity;
     }
-    group->classes[group->count++] = class;
+    group->entries[group->count++] = (struct share_entry){.class = class};
     sift_up(share, group, group->count - 1);
+}
+
+static void make_alone(struct share *share, uint32_t class)
+{
+    if (share->classes[class].alone != NONE) {
+        return;
+    }
+    if (share->alone_count == share->alone_capacity) {
+        share->alone =
+            share_grow(share, share->alone, &share->alone_capacity, sizeof *share->alone);
+    }
+    share->classes[class].alone = share->alone_count;
+    share->alone[share->alone_count++] = (struct share_group){.end_place = NONE};
 }
 
 void share_group_push(struct share *share, uint32_t class, uint32_t group, uint64_t now_ticks)
@@ -118,6 +144,9 @@ void share_group_push(struct share *share, uint32_t class, uint32_t group, uint6
     const double got_bytes = share_find_got(share, class, now_ticks);
     if (which->group != NONE) {
         share_group_pop(share, class);
+    }
+    if ((group & SHARE_OWN) != 0) {
+        make_alone(share, class);
     }
     struct share_group *joined = share_find_group(share, group);
     if (joined->count == 0) { /* counting anew keeps the count small, so exact */
@@ -136,14 +165,20 @@ void share_group_push(struct share *share, uint32_t class, uint32_t group, uint6
 void share_group_pop(struct share *share, uint32_t class)
 {
     struct share_class *which = &share->classes[class];
-    struct share_group *group = share_find_group(share, which->group);
     const uint32_t place = which->place, left = which->group;
+    struct share_group *group = share_find_group(share, left);
     which->group = NONE;
     group->count--;
     if ((left & SHARE_OWN) == 0 && place < group->count) {
-        put(share, group, place, group->classes[group->count]);
+        put(share, group, place, group->entries[group->count]);
         sift_up(share, group, place);
-        sift_down(share, group, share->classes[group->classes[place]].place);
+        sift_down(share, group, share->classes[class_at(group, place)].place);
+    }
+    if (group->count == 0) {
+        group->rate_Bps = 0.0;
+        if ((left & SHARE_OWN) == 0) {
+            share->fills[left].rate_Bps = 0.0;
+        }
     }
     if ((left & SHARE_OWN) != 0) { /* those of resources are looked at behind each solve */
         share_group_note(share, left);
@@ -165,22 +200,66 @@ static uint64_t end_of(const struct share *share, uint32_t group)
                                                              : LAST_TICKS + 1;
 }
 
+/* --- the heap of ends ------------------------------------------------------------------------- */
+
+static bool ends_before(const struct share_end *a, const struct share_end *b)
+{
+    return a->ticks < b->ticks;
+}
+
+static void put_end(struct share *share, uint32_t place, const struct share_end *end)
+{
+    share->ends[place] = *end;
+    share_find_group(share, end->group)->end_place = place;
+}
+
+/* Into its place, up or down from a free one. */
+static void place_end(struct share *share, uint32_t place, const struct share_end *end)
+{
+    while (place > 0 && ends_before(end, &share->ends[(place - 1) / 2])) {
+        put_end(share, place, &share->ends[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    for (uint32_t child = 2 * place + 1; child < share->end_count; child = 2 * place + 1) {
+        if (child + 1 < share->end_count &&
+            ends_before(&share->ends[child + 1], &share->ends[child])) {
+            child++;
+        }
+        if (!ends_before(&share->ends[child], end)) {
+            break;
+        }
+        put_end(share, place, &share->ends[child]);
+        place = child;
+    }
+    put_end(share, place, end);
+}
+
+static void pop_end(struct share *share, struct share_group *group)
+{
+    const uint32_t place = group->end_place;
+    group->end_place = NONE;
+    share->end_count--;
+    if (place < share->end_count) {
+        const struct share_end moved = share->ends[share->end_count];
+        place_end(share, place, &moved);
+    }
+}
+
 void share_group_note(struct share *share, uint32_t group)
 {
     struct share_group *which = share_find_group(share, group);
-    const uint64_t end_ticks = end_of(share, group);
-    if (end_ticks == which->end_ticks) {
-        return;
+    const struct share_end end = {end_of(share, group), group};
+    if (which->end_place == NONE) {
+        if (end.ticks == UINT64_MAX) {
+            return;
+        }
+        if (share->end_count == share->end_capacity) {
+            share->ends = share_grow(share, share->ends, &share->end_capacity, sizeof *share->ends);
+        }
+        place_end(share, share->end_count++, &end);
+    } else if (end.ticks == UINT64_MAX) {
+        pop_end(share, which);
+    } else if (share->ends[which->end_place].ticks != end.ticks) {
+        place_end(share, which->end_place, &end);
     }
-    which->end_ticks = end_ticks;
-    which->version++;
-    if (which->is_noted || end_ticks == UINT64_MAX) {
-        return;
-    }
-    if (share->changed_count == share->changed_capacity) {
-        share->changed =
-            share_grow(share, share->changed, &share->changed_capacity, sizeof *share->changed);
-    }
-    which->is_noted = true;
-    share->changed[share->changed_count++] = group;
 }

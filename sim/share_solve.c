@@ -4,21 +4,27 @@
  * Filling goes the same way as the last time up to the slowest rate of what came or went: one that
  * left did not matter below the rate it had; one that came will have at least an equal share of
  * each of its resources, or its cap. So flows slower than that keep their rates, and of the others
- * only those are touched that resources join to what came or went. */
+ * only those are touched that resources join to what came or went.
+ *
+ * While rates are found, a class rises if its group has no new rate yet: those of a group are all
+ * own classes of one resource, so when that is full, they are read off its array. Guests that still
+ * rise then become its own. */
 #include <assert.h>
 #include <string.h>
 
 #include "sim/share_inside.h"
 
 #define NONE SHARE_NONE
-/* Entries of the heap: resources by number, classes that may reach their cap above. */
+/* Entries of the heap: resources by number, classes that may reach their cap with this. */
 #define IS_CLASS 0x80000000u
 /* Sums of rates are as good as this, relative. */
 #define SLACK_FRAC 1e-9
 
-static double rate_of(const struct share *share, const struct share_class *class)
+static double rate_of_group(const struct share *share, uint32_t group)
 {
-    return share_find_group(share, class->group)->rate_Bps;
+    return (group & SHARE_OWN) != 0
+               ? share->alone[share->classes[group & ~SHARE_OWN].alone].rate_Bps
+               : share->fills[group].rate_Bps;
 }
 
 /* Flows slower than this keep their rates. */
@@ -27,7 +33,7 @@ static double find_restart(const struct share *share)
     double restart_Bps = share->restart_Bps;
     for (uint32_t i = 0; i < share->dirty_count; i++) {
         const struct share_resource *resource = &share->resources[share->dirty[i]];
-        if (resource->has_grown && resource->class_count > 0) {
+        if (resource->has_grown && resource->weight > 0.0) {
             const double equal_Bps = resource->capacity_Bps / resource->weight;
             restart_Bps = equal_Bps < restart_Bps ? equal_Bps : restart_Bps;
         }
@@ -42,16 +48,77 @@ static uint64_t key_of(double rate_Bps)
     return bits;
 }
 
-/* A cap that a whole resource cannot feed is never reached. */
-static bool may_reach_cap(const struct share *share, const struct share_class *class)
+/* --- what rises ------------------------------------------------------------------------------- */
+
+static void mark_all(struct share *share, const struct share_class *class)
 {
-    for (uint32_t b = class->first_link; b != NONE; b = share->links[b].next_of_class) {
-        const struct share_resource *where = &share->resources[share->links[b].resource];
-        if (class->cap_Bps * class->load >= where->capacity_Bps) {
-            return false;
+    for (uint32_t i = 0; i < class->resource_count; i++) {
+        share_mark_dirty(share, class->resources[i]);
+    }
+}
+
+static void push_cap(struct share *share, uint32_t class)
+{
+    heap_push(&share->heap,
+              (struct heap_entry){key_of(share->classes[class].cap_Bps), 0, class | IS_CLASS});
+}
+
+static void spread_own(struct share *share, uint32_t resource, double restart_Bps)
+{
+    struct share_fill *fill = &share->fills[resource];
+    const struct share_group *group = &share->resources[resource].group;
+    double weight = 0.0;
+    fill->keeps = fill->rate_Bps > 0.0 && fill->rate_Bps < restart_Bps;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct share_entry *entry = &group->entries[i];
+        weight += entry->load;
+        if (fill->keeps) {
+            continue;
+        }
+        if (entry->other < SHARE_MANY) {
+            share_mark_dirty(share, entry->other);
+        } else if (entry->other == SHARE_MANY) {
+            mark_all(share, &share->classes[entry->class & ~SHARE_REACHES]);
+        }
+        if ((entry->class & SHARE_REACHES) != 0) {
+            push_cap(share, entry->class & ~SHARE_REACHES);
         }
     }
-    return true;
+    fill->taken_Bps = fill->keeps ? weight * fill->rate_Bps : 0.0;
+    fill->rising_weight = fill->keeps ? 0.0 : weight;
+    fill->rising_count = fill->keeps ? 0 : group->count;
+}
+
+static void raise_guest(struct share *share, const struct share_entry *entry)
+{
+    if ((entry->other & SHARE_OWN) == 0) {
+        share_mark_dirty(share, entry->other);
+    } else if (!share->classes[entry->class].is_rising) { /* it had stopped at its cap */
+        share->classes[entry->class].is_rising = true;
+        mark_all(share, &share->classes[entry->class]);
+        push_cap(share, entry->class);
+    }
+}
+
+static void spread_guests(struct share *share, uint32_t resource, double restart_Bps)
+{
+    const struct share_resource *which = &share->resources[resource];
+    double taken_Bps = 0.0, weight = 0.0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < which->guest_count; i++) {
+        const struct share_entry *entry = &which->guests[i];
+        const double rate_Bps = rate_of_group(share, entry->other);
+        if (rate_Bps > 0.0 && rate_Bps < restart_Bps) {
+            taken_Bps += entry->load * rate_Bps;
+        } else {
+            weight += entry->load;
+            count++;
+            raise_guest(share, entry);
+        }
+    }
+    share->fills[resource].taken_Bps += taken_Bps;
+    share->fills[resource].rising_weight += weight;
+    share->fills[resource].rising_count += count;
 }
 
 /* The dirty list grows to all resources that rising classes join to it. */
@@ -59,70 +126,60 @@ static void spread(struct share *share)
 {
     const double restart_Bps = find_restart(share);
     for (uint32_t i = 0; i < share->dirty_count; i++) {
-        struct share_resource *resource = &share->resources[share->dirty[i]];
-        resource->taken_Bps = resource->rising_weight = 0.0;
-        resource->rising_count = 0;
-        for (uint32_t a = resource->first_link; a != NONE; a = share->links[a].next) {
-            struct share_class *class = &share->classes[share->links[a].class];
-            if (!class->is_rising && class->group != NONE && rate_of(share, class) < restart_Bps) {
-                resource->taken_Bps += class->load * rate_of(share, class);
-                continue;
-            }
-            resource->rising_weight += class->load;
-            resource->rising_count++;
-            if (class->is_rising) {
-                continue;
-            }
-            class->is_rising = true;
-            if (may_reach_cap(share, class)) {
-                heap_push(&share->heap, (struct heap_entry){key_of(class->cap_Bps), 0,
-                                                            share->links[a].class | IS_CLASS});
-            }
-            for (uint32_t b = class->first_link; b != NONE; b = share->links[b].next_of_class) {
-                share_mark_dirty(share, share->links[b].resource);
-            }
-        }
+        share->fills[share->dirty[i]].is_full = false;
+        spread_own(share, share->dirty[i], restart_Bps);
+        spread_guests(share, share->dirty[i], restart_Bps);
     }
 }
+
+/* --- what stops ------------------------------------------------------------------------------- */
 
 /* Rate at which the resource is full when all that still rise reach it. */
-static double full_at(const struct share_resource *resource)
+static double full_at(const struct share *share, uint32_t resource)
 {
-    const double free_Bps = resource->capacity_Bps - resource->taken_Bps;
-    return free_Bps > 0.0 ? free_Bps / resource->rising_weight : 0.0;
+    const struct share_fill *fill = &share->fills[resource];
+    const double free_Bps = share->resources[resource].capacity_Bps - fill->taken_Bps;
+    return free_Bps > 0.0 ? free_Bps / fill->rising_weight : 0.0;
 }
 
-/* Into the group that stops it, at the group's rate. */
-static void stop(struct share *share, uint32_t class, uint32_t group, double rate_Bps,
-                 uint64_t now_ticks)
+static void stop_on(struct share *share, uint32_t resource, double load, double rate_Bps)
 {
-    struct share_class *which = &share->classes[class];
-    assert(rate_Bps > 0.0 && which->is_rising);
-    which->is_rising = false;
-    for (uint32_t a = which->first_link; a != NONE; a = share->links[a].next_of_class) {
-        struct share_resource *resource = &share->resources[share->links[a].resource];
-        resource->taken_Bps += which->load * rate_Bps;
-        resource->rising_weight -= which->load;
-        resource->rising_count--;
+    struct share_fill *fill = &share->fills[resource];
+    fill->taken_Bps += load * rate_Bps;
+    fill->rising_weight -= load;
+    fill->rising_count--;
+}
+
+static void stop_on_all(struct share *share, uint32_t class, double rate_Bps)
+{
+    const struct share_class *which = &share->classes[class];
+    for (uint32_t i = 0; i < which->resource_count; i++) {
+        stop_on(share, which->resources[i], which->load, rate_Bps);
     }
-    if (which->group != group) {
-        share_group_push(share, class, group, now_ticks);
+}
+
+static void move_to(struct share *share, uint32_t class, uint32_t group, uint64_t now_ticks)
+{
+    if (share->classes[class].group != group) {
+        share_link_move(share, class, group, now_ticks);
     }
 }
 
 static void stop_at_cap(struct share *share, uint32_t class, uint64_t now_ticks)
 {
     const double cap_Bps = share->classes[class].cap_Bps;
+    share->classes[class].is_rising = false;
+    move_to(share, class, class | SHARE_OWN, now_ticks);
     share_group_set_rate(share, class | SHARE_OWN, cap_Bps, now_ticks);
-    stop(share, class, class | SHARE_OWN, cap_Bps, now_ticks);
     share_group_note(share, class | SHARE_OWN);
+    stop_on_all(share, class, cap_Bps);
 }
 
 /* Does no other class rise on any of its resources? Then its rate is plain. */
 static bool is_alone(const struct share *share, const struct share_class *class)
 {
-    for (uint32_t b = class->first_link; b != NONE; b = share->links[b].next_of_class) {
-        if (share->resources[share->links[b].resource].rising_count > 1) {
+    for (uint32_t i = 0; i < class->resource_count; i++) {
+        if (share->fills[class->resources[i]].rising_count > 1) {
             return false;
         }
     }
@@ -134,71 +191,118 @@ static void stop_alone(struct share *share, uint32_t class, uint64_t now_ticks)
     const struct share_class *which = &share->classes[class];
     double rate_Bps = which->cap_Bps;
     uint32_t group = class | SHARE_OWN;
-    for (uint32_t b = which->first_link; b != NONE; b = share->links[b].next_of_class) {
-        const double full_Bps = full_at(&share->resources[share->links[b].resource]);
-        if (full_Bps < rate_Bps) {
+    for (uint32_t i = 0; i < which->resource_count; i++) {
+        const double full_Bps = full_at(share, which->resources[i]);
+        if (full_Bps <= rate_Bps) {
             rate_Bps = full_Bps;
-            group = share->links[b].resource;
+            group = which->resources[i];
         }
     }
-    share_group_set_rate(share, group, rate_Bps, now_ticks);
-    stop(share, class, group, rate_Bps, now_ticks);
+    assert(rate_Bps > 0.0);
     if ((group & SHARE_OWN) != 0) {
-        share_group_note(share, group);
+        stop_at_cap(share, class, now_ticks);
+        return;
     }
+    move_to(share, class, group, now_ticks);
+    share_group_set_rate(share, group, rate_Bps, now_ticks);
+    share->fills[group].is_full = true;
+    stop_on_all(share, class, rate_Bps);
 }
 
 static void push_rates(struct share *share, uint64_t now_ticks)
 {
     for (uint32_t i = 0; i < share->dirty_count; i++) {
-        const uint32_t link = share->resources[share->dirty[i]].first_link;
-        const uint32_t class = link == NONE ? NONE : share->links[link].class;
-        if (class != NONE && share->classes[class].is_rising &&
-            is_alone(share, &share->classes[class])) {
-            stop_alone(share, class, now_ticks);
+        const uint32_t resource = share->dirty[i];
+        const struct share_fill *fill = &share->fills[resource];
+        const struct share_group *group = &share->resources[resource].group;
+        if (fill->rising_count == 1 && group->count == 1 && !fill->keeps && !fill->is_full) {
+            const uint32_t class = group->entries[0].class & ~SHARE_REACHES;
+            if (is_alone(share, &share->classes[class])) {
+                stop_alone(share, class, now_ticks);
+            }
         }
     }
     for (uint32_t i = 0; i < share->dirty_count; i++) {
-        const struct share_resource *resource = &share->resources[share->dirty[i]];
-        if (resource->rising_count > 0) {
-            heap_push(&share->heap,
-                      (struct heap_entry){key_of(full_at(resource)), 1, share->dirty[i]});
+        if (share->fills[share->dirty[i]].rising_count > 0) {
+            heap_push(&share->heap, (struct heap_entry){key_of(full_at(share, share->dirty[i])), 1,
+                                                        share->dirty[i]});
         }
     }
+}
+
+/* Does a class of the group still rise? */
+static bool is_rising(const struct share *share, uint32_t class, uint32_t group)
+{
+    return (group & SHARE_OWN) != 0
+               ? share->classes[class].is_rising
+               : share->fills[group].is_dirty && !share->fills[group].is_full &&
+                     !share->fills[group].keeps;
+}
+
+/* Guests that still rise stop here too. */
+static void adopt_guests(struct share *share, uint32_t resource, uint32_t count, uint64_t now_ticks)
+{
+    const struct share_resource *which = &share->resources[resource];
+    for (uint32_t i = which->guest_count; i-- > 0 && count > 0;) {
+        const struct share_entry entry = which->guests[i];
+        if (is_rising(share, entry.class, entry.other)) {
+            share->classes[entry.class].is_rising = false;
+            share_link_move(share, entry.class, resource, now_ticks);
+            count--;
+        }
+    }
+    assert(count == 0);
 }
 
 /* Classes still rising on the resource stop at the rate at which it is full. */
 static void fill(struct share *share, uint32_t resource, double rate_Bps, uint64_t now_ticks)
 {
+    struct share_fill *which = &share->fills[resource];
+    const struct share_group *group = &share->resources[resource].group;
+    const uint32_t kept = which->keeps ? group->count : 0, own = group->count - kept;
+    if (which->rising_count > own) {
+        adopt_guests(share, resource, which->rising_count - own, now_ticks);
+    }
+    assert(rate_Bps > 0.0);
     share_group_set_rate(share, resource, rate_Bps, now_ticks);
-    for (uint32_t a = share->resources[resource].first_link; a != NONE; a = share->links[a].next) {
-        if (share->classes[share->links[a].class].is_rising) {
-            stop(share, share->links[a].class, resource, rate_Bps, now_ticks);
+    which->is_full = true;
+    for (uint32_t i = 0; i < group->count && kept == 0; i++) {
+        const struct share_entry *entry = &group->entries[i];
+        if (entry->other < SHARE_MANY) {
+            stop_on(share, entry->other, entry->load, rate_Bps);
+        } else if (entry->other == SHARE_MANY) {
+            stop_on_all(share, entry->class & ~SHARE_REACHES, rate_Bps);
         }
     }
+    which->rising_count = 0;
 }
 
 /* A resource's entry may be out of date: as flows stop, it is full at a higher rate than was
  * thought. */
 static void fill_all(struct share *share, uint64_t now_ticks)
 {
+    const struct heap_entry *first;
     struct heap_entry entry;
-    while (heap_pop(&share->heap, &entry)) {
+    while ((first = heap_find_first(&share->heap)) != NULL) {
         double rate_Bps;
+        entry = *first;
         memcpy(&rate_Bps, &entry.key, sizeof rate_Bps);
         if ((entry.value & IS_CLASS) != 0) {
-            if (share->classes[entry.value & ~IS_CLASS].is_rising) {
-                stop_at_cap(share, entry.value & ~IS_CLASS, now_ticks);
+            const uint32_t class = entry.value & ~IS_CLASS;
+            heap_pop(&share->heap, &entry);
+            if (is_rising(share, class, share->classes[class].group)) {
+                stop_at_cap(share, class, now_ticks);
             }
             continue;
         }
-        if (share->resources[entry.value].rising_count == 0) {
+        const bool rises = share->fills[entry.value].rising_count > 0;
+        const double full_Bps = rises ? full_at(share, entry.value) : 0.0;
+        if (full_Bps > rate_Bps * (1.0 + 1e-14)) {
+            heap_replace(&share->heap, (struct heap_entry){key_of(full_Bps), 1, entry.value});
             continue;
         }
-        const double full_Bps = full_at(&share->resources[entry.value]);
-        if (full_Bps > rate_Bps * (1.0 + 1e-14)) {
-            heap_push(&share->heap, (struct heap_entry){key_of(full_Bps), 1, entry.value});
-        } else {
+        heap_pop(&share->heap, &entry);
+        if (rises) {
             fill(share, entry.value, rate_Bps, now_ticks);
         }
     }
@@ -206,17 +310,26 @@ static void fill_all(struct share *share, uint64_t now_ticks)
 
 /* --- the certificate of max-min fairness ------------------------------------------------------ */
 
+static void add_load(const struct share *share, const struct share_entry *entry, double *load_Bps,
+                     double *fastest_Bps)
+{
+    const struct share_class *class = &share->classes[entry->class & ~SHARE_REACHES];
+    const double rate_Bps = rate_of_group(share, class->group);
+    *load_Bps += rate_Bps * class->load;
+    *fastest_Bps = rate_Bps > *fastest_Bps ? rate_Bps : *fastest_Bps;
+}
+
 /* Loads and fastest rates of all resources; false when one carries more than it can. */
 static bool find_loads(const struct share *share, double *loads_Bps, double *fastest_Bps)
 {
     for (uint32_t i = 0; i < share->resource_count; i++) {
         const struct share_resource *resource = &share->resources[i];
         loads_Bps[i] = fastest_Bps[i] = 0.0;
-        for (uint32_t a = resource->first_link; a != NONE; a = share->links[a].next) {
-            const struct share_class *class = &share->classes[share->links[a].class];
-            const double rate_Bps = rate_of(share, class);
-            loads_Bps[i] += rate_Bps * class->load;
-            fastest_Bps[i] = rate_Bps > fastest_Bps[i] ? rate_Bps : fastest_Bps[i];
+        for (uint32_t a = 0; a < resource->group.count; a++) {
+            add_load(share, &resource->group.entries[a], &loads_Bps[i], &fastest_Bps[i]);
+        }
+        for (uint32_t a = 0; a < resource->guest_count; a++) {
+            add_load(share, &resource->guests[a], &loads_Bps[i], &fastest_Bps[i]);
         }
         if (loads_Bps[i] > resource->capacity_Bps * (1.0 + SLACK_FRAC)) {
             return false;
@@ -229,7 +342,7 @@ static bool find_loads(const struct share *share, double *loads_Bps, double *fas
 static bool is_stopped(const struct share *share, const struct share_class *class,
                        const double *loads_Bps, const double *fastest_Bps)
 {
-    const double rate_Bps = rate_of(share, class);
+    const double rate_Bps = rate_of_group(share, class->group);
     bool stopped = rate_Bps >= class->cap_Bps * (1.0 - SLACK_FRAC);
     for (uint32_t i = 0; i < class->resource_count; i++) {
         const uint32_t resource = class->resources[i];
@@ -264,9 +377,10 @@ void share_solve(struct share *share, uint64_t now_ticks)
     assert(share_check(share));
 #endif
     for (uint32_t i = 0; i < share->dirty_count; i++) {
-        struct share_resource *resource = &share->resources[share->dirty[i]];
-        resource->is_dirty = resource->has_grown = false;
-        share_group_note(share, share->dirty[i]);
+        const uint32_t resource = share->dirty[i];
+        share->fills[resource].is_dirty = share->fills[resource].is_full = false;
+        share->resources[resource].has_grown = false;
+        share_group_note(share, resource);
     }
     share->dirty_count = 0;
     share->restart_Bps = SHARE_UNLIMITED_BPS;

@@ -7,7 +7,7 @@
 #define NONE UINT32_MAX
 #define END_OF_TIME (UINT64_MAX / 2)
 
-enum event_kind { EVENT_TIMER, EVENT_LATENCY, EVENT_FLOWS };
+enum event_kind { EVENT_TIMER, EVENT_LATENCY };
 
 struct world_wait {
     struct world_flow flow;
@@ -109,27 +109,11 @@ void world_push_flow(struct world *world, const struct world_flow *flow, uint32_
     agenda_push(&world->agenda, when, (struct agenda_event){.kind = EVENT_LATENCY, .id = wait});
 }
 
-/* Each group of flows with a new first end has an event for it; those of older ones are void. */
-static void solve(struct world *world)
+static void end_flows(struct world *world)
 {
-    struct share_end end;
-    share_solve(&world->share, world->now_ticks);
-    while (share_pop_change(&world->share, &end)) {
-        if (end.ticks > END_OF_TIME) {
-            world->is_late = true;
-            return;
-        }
-        agenda_push(&world->agenda, end.ticks,
-                    (struct agenda_event){EVENT_FLOWS, end.group, end.version});
-    }
-}
-
-static void end_flows(struct world *world, const struct agenda_event *event)
-{
-    const struct share_end end = {event->id, event->version, world->now_ticks};
     const uint32_t *owners;
-    const uint32_t count = share_pop_ended(&world->share, &end, &owners);
-    world->events += count > 1 ? count - 1 : 0; /* it stands for them all */
+    const uint32_t count = share_pop_ended(&world->share, world->now_ticks, &owners);
+    world->events += count;
     for (uint32_t i = 0; i < count; i++) {
         world->handle(world->state, owners[i]);
     }
@@ -146,22 +130,41 @@ static void happen(struct world *world, const struct agenda_event *event)
         world->free_wait = event->id;
         return;
     }
-    case EVENT_FLOWS: end_flows(world, event); return;
+    }
+}
+
+/* Timers first; what they and the ends of flows set off at once is part of the instant. */
+static void pass_instant(struct world *world)
+{
+    struct agenda_event event;
+    uint64_t when_ticks;
+    while (!world->is_late && agenda_find_next(&world->agenda) == world->now_ticks) {
+        agenda_pop(&world->agenda, &when_ticks, &event);
+        world->events++;
+        happen(world, &event);
+    }
+    if (!world->is_late && share_find_end(&world->share) <= world->now_ticks) {
+        end_flows(world);
     }
 }
 
 bool world_run(struct world *world)
 {
-    struct agenda_event event;
-    if (share_is_dirty(&world->share)) {
-        solve(world);
-    }
-    while (!world->is_late && agenda_pop(&world->agenda, &world->now_ticks, &event) &&
-           world->now_ticks <= world->limit_ticks) {
-        world->events++;
-        happen(world, &event);
-        if (!agenda_has_more_now(&world->agenda) && share_is_dirty(&world->share)) {
-            solve(world);
+    while (!world->is_late) {
+        const uint64_t timer_ticks = agenda_find_next(&world->agenda);
+        const uint64_t flow_ticks = share_find_end(&world->share);
+        const uint64_t next_ticks = timer_ticks < flow_ticks ? timer_ticks : flow_ticks;
+        if (next_ticks != world->now_ticks && share_is_dirty(&world->share)) {
+            share_solve(&world->share, world->now_ticks);
+            continue;
+        }
+        if (next_ticks == UINT64_MAX || next_ticks > world->limit_ticks) {
+            break;
+        }
+        world->is_late = next_ticks > END_OF_TIME;
+        world->now_ticks = world->is_late ? world->now_ticks : next_ticks;
+        if (!world->is_late) {
+            pass_instant(world);
         }
     }
     return !world->is_late;

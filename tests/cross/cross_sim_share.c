@@ -185,24 +185,16 @@ static void compare(const struct share *share, const struct problem *problem, co
 }
 
 /* The next flows end: which. False when none is left. */
-static bool pop_next(struct share *share, struct share_end *ends, uint32_t *end_count, bool *gone,
-                     uint64_t *now)
+static bool pop_next(struct share *share, bool *gone, uint64_t *now)
 {
-    while (share_pop_change(share, &ends[*end_count])) {
-        ++*end_count;
-    }
-    uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < *end_count; i++) {
-        best = best == UINT32_MAX || ends[i].ticks < ends[best].ticks ? i : best;
-    }
-    if (best == UINT32_MAX) {
+    const uint64_t end = share_find_end(share);
+    if (end == UINT64_MAX) {
         return false;
     }
     const uint32_t *owners;
-    const struct share_end end = ends[best];
-    ends[best] = ends[--*end_count];
-    *now = end.ticks;
-    const uint32_t popped = share_pop_ended(share, &end, &owners); /* none: the end is void */
+    *now = end;
+    const uint32_t popped = share_pop_ended(share, end, &owners);
+    ck_assert_uint_gt(popped, 0);
     for (uint32_t i = 0; i < popped; i++) {
         gone[owners[i]] = true;
     }
@@ -232,10 +224,8 @@ START_TEST(rates_are_those_of_the_programme)
         problem.flow_count = all;
         bool gone[FLOWS_MAX] = {false};
         compare(&share, &problem, gone);
-        struct share_end ends[1024];
-        uint32_t end_count = 0;
         uint64_t now = 0;
-        while (pop_next(&share, ends, &end_count, gone, &now)) {
+        while (pop_next(&share, gone, &now)) {
             if (share_is_dirty(&share)) {
                 share_solve(&share, now);
                 compare(&share, &problem, gone);
@@ -284,14 +274,12 @@ START_TEST(flows_end_when_their_bytes_say)
         }
         uint64_t now = 0;
         while (ended < count) {
-            struct share_end end = {0};
             const uint32_t *owners;
             share_solve(&share, now);
             ck_assert(share_check(&share));
-            ck_assert(share_pop_change(&share, &end));
-            ck_assert_uint_ge(end.ticks, now);
-            now = end.ticks;
-            const uint32_t popped = share_pop_ended(&share, &end, &owners);
+            ck_assert_uint_ge(share_find_end(&share), now);
+            now = share_find_end(&share);
+            const uint32_t popped = share_pop_ended(&share, now, &owners);
             ck_assert_uint_gt(popped, 0);
             for (uint32_t i = 0; i < popped; i++) {
                 const long double off = (long double)now - exact_ps(bytes, count, owners[i]);

@@ -93,4 +93,35 @@ START_TEST(order_ignores_order_of_pushes)
 }
 END_TEST
 
-TAP_MAIN("heap", pops_ascend_and_lose_nothing, pushes_between_pops, order_ignores_order_of_pushes)
+/* Another in place of the first is one popped and one pushed. */
+START_TEST(replacing_is_popping_and_pushing)
+{
+    struct arena arena;
+    struct heap replaced, plain;
+    struct random random;
+    arena_init(&arena);
+    heap_init(&replaced, &arena, 4);
+    heap_init(&plain, &arena, 4);
+    random_init(&random, 6);
+    for (uint32_t i = 0; i < 50; i++) {
+        const struct heap_entry entry = {
+            .key = random_pop_below(&random, 40), .tie = i, .value = i};
+        heap_push(&replaced, entry);
+        heap_push(&plain, entry);
+    }
+    for (uint32_t i = 50; i < 5000; i++) {
+        const struct heap_entry entry = {
+            .key = random_pop_below(&random, 40), .tie = i, .value = i};
+        struct heap_entry popped;
+        ck_assert(heap_pop(&plain, &popped));
+        ck_assert_uint_eq(heap_find_first(&replaced)->tie, popped.tie);
+        heap_push(&plain, entry);
+        heap_replace(&replaced, entry);
+        ck_assert_uint_eq(replaced.count, plain.count);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("heap", replacing_is_popping_and_pushing, pops_ascend_and_lose_nothing,
+         pushes_between_pops, order_ignores_order_of_pushes)
