@@ -227,7 +227,7 @@ static void wait_for_host(struct emit *emit, const struct script *script, enum e
         return;
     }
     const uint32_t launched = engine_push_delay(
-        emit->engine, emit_label(emit, EMIT_COMPUTE, "host"), host_s * emit->kernel_factor);
+        emit->engine, emit_label(emit, EMIT_COMPUTE, EMIT_HOST), host_s * emit->kernel_factor);
     if (start != ENGINE_NO_TASK) {
         engine_push_edge(emit->engine, start, launched);
     }

@@ -14,6 +14,9 @@ enum emit_stream {
     EMIT_STREAM_COUNT
 };
 
+/* Name of the time in which the host launches what the device has not yet begun. */
+#define EMIT_HOST "host"
+
 /* A stretch of a device's compute stream: ends with the task; its kernel's share has a cost of
  * its own, the rest was spent waiting for messages of the dim (NO_INDEX: there are none). */
 struct emit_segment {

@@ -231,6 +231,30 @@ double engine_find_end_s(const struct engine *engine, uint32_t task)
     return world_find_s(&engine->world, engine->tasks[task].end_ticks);
 }
 
+double engine_find_alone_s(const struct engine *engine, uint32_t task)
+{
+    const struct engine_task *which = &engine->tasks[task];
+    return which->flow == NULL ? which->seconds
+                               : which->flow->latency_s + which->flow->bytes / which->flow->cap_Bps;
+}
+
+void engine_find_befores(const struct engine *engine, uint32_t *out)
+{
+    for (uint32_t task = 0; task < engine->task_count; task++) {
+        out[task] = ENGINE_NO_TASK;
+    }
+    for (uint32_t from = 0; from < engine->task_count; from++) {
+        const uint64_t end = engine->tasks[from].end_ticks;
+        uint32_t edge = engine->tasks[from].first_edge;
+        for (; edge != NONE; edge = engine->edges[edge].next) {
+            uint32_t *before = &out[engine->edges[edge].to];
+            if (*before == ENGINE_NO_TASK || end > engine->tasks[*before].end_ticks) {
+                *before = from;
+            }
+        }
+    }
+}
+
 struct engine_label engine_find_label(const struct engine *engine, uint32_t task)
 {
     return engine->tasks[task].label;

@@ -58,6 +58,11 @@ bool engine_run(struct engine *engine, struct diag *diag);
 uint64_t engine_find_start(const struct engine *engine, uint32_t task);
 uint64_t engine_find_end(const struct engine *engine, uint32_t task);
 double engine_find_end_s(const struct engine *engine, uint32_t task);
+/* What the task lasts when nothing shares its links. */
+double engine_find_alone_s(const struct engine *engine, uint32_t task);
+/* After a run, for each task: of those that it waited for the last to end (of equal ones that of
+ * the smallest number), ENGINE_NO_TASK if there was none. */
+void engine_find_befores(const struct engine *engine, uint32_t *out);
 struct engine_label engine_find_label(const struct engine *engine, uint32_t task);
 
 #endif

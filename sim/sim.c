@@ -238,6 +238,9 @@ bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, stru
         out->iterations = run->step_count - run->warm_steps;
         sim_account(run, out);
         sim_fill_memory(run, arena, out);
+        if (sim->options.chain && sim->options.overlap) {
+            sim_find_chain(run, arena, &out->chain);
+        }
         if (sim->options.spans) {
             push_spans(run, arena, out);
         }
@@ -265,7 +268,7 @@ bool sim_run_many(struct sim *sim, const struct load *load, uint32_t runs, struc
 {
     double *times_s = ARENA_PUSH(arena, double, runs);
     struct sim seeded = *sim;
-    seeded.options.spans = false;
+    seeded.options.spans = seeded.options.chain = false;
     for (uint32_t i = 0; i < runs; i++) {
         double time_s;
         seeded.options.seed = sim->options.seed + i;

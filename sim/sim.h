@@ -31,6 +31,7 @@ struct sim_options {
     double compute_jitter_frac, network_jitter_frac;
     uint64_t seed;
     bool spans; /* keep what ran when */
+    bool chain; /* find what the step took as long as; with overlap */
 };
 
 /* All on, ops, no jitter. */
@@ -61,12 +62,37 @@ struct sim_level {
     double at_s, bytes;
 };
 
+/* Parts of a chain of tasks. */
+enum sim_chain_part {
+    SIM_CHAIN_KERNELS,
+    SIM_CHAIN_HOST,     /* launches that the device waits for */
+    SIM_CHAIN_TENSOR,   /* messages that kernels wait for */
+    SIM_CHAIN_PREFETCH,
+    SIM_CHAIN_DATA,     /* gathers of parameters, sums of gradients, once a step */
+    SIM_CHAIN_SEND,
+    SIM_CHAIN_SHARED,   /* what messages lasted longer since others were on their links */
+    SIM_CHAIN_UPDATE,
+    SIM_CHAIN_OVERHEAD,
+    SIM_CHAIN_COUNT
+};
+
+/* The longest chain of work of the measured steps: each task starts as the one before it ends, so
+ * its parts, and its stages, sum to the step. */
+struct sim_chain {
+    double part_s[SIM_CHAIN_COUNT]; /* per step */
+    double *stage_s;                /* [stage] per step */
+    uint32_t crossings;             /* from one stage to another, in all steps */
+};
+
+const char *sim_chain_name(enum sim_chain_part part);
+
 struct sim_result {
     struct estimate estimate; /* with its stages */
     struct sim_stage *stages;
     double bubble_frac; /* mean idle_frac */
     uint64_t events;
     uint32_t iterations;    /* measured */
+    struct sim_chain chain; /* with options.chain */
     struct sim_span *spans; /* with options.spans, by start */
     uint32_t span_count;
     struct sim_level *levels; /* with options.spans: memory over the first measured step */

@@ -57,7 +57,12 @@ struct step_run {
     uint32_t forward_peers, backward_peers; /* ranks that go in step inside a slot */
     struct slot_tasks *tasks;               /* [step * slots.count + slot] */
     struct step_end *ends;                  /* [step] */
+    uint32_t last_task;                     /* with which the last step ends */
 };
+
+/* Names of tasks that are no kernels. */
+#define SIM_UPDATE "update"
+#define SIM_OVERHEAD "step overhead"
 
 /* Tasks with which a step ends. */
 struct step_tail {
@@ -83,6 +88,8 @@ bool sim_run_steps(struct step_run *run, struct diag *diag);
 /* Ends of the only step when gradient sums are not part of the graph: from when its chunks
  * ended. */
 bool sim_run_sums(struct step_run *run, struct diag *diag);
+/* The chain of the measured steps, when gradient sums are part of the graph. */
+void sim_find_chain(const struct step_run *run, struct arena *arena, struct sim_chain *out);
 /* Rows of the estimate, by what each second of a stage went to. */
 void sim_account(const struct step_run *run, struct sim_result *out);
 /* Memory of all stages into the estimate and the stages of the result; levels when asked for. */

@@ -91,7 +91,7 @@ static void push_end(struct step_run *run, const uint32_t *stale_before, struct 
     for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
         run->emit.device = stage;
         run->emit.cursor = tail->normed;
-        emit_delay(&run->emit, "update", update_s(run, stage));
+        emit_delay(&run->emit, SIM_UPDATE, update_s(run, stage));
         tail->updated[stage] = run->emit.cursor;
         tail->all_updated = emit_join(&run->emit, tail->all_updated, run->emit.cursor);
         if (stale_before != NULL) {
@@ -100,7 +100,7 @@ static void push_end(struct step_run *run, const uint32_t *stale_before, struct 
     }
     run->emit.device = 0;
     run->emit.cursor = tail->all_updated;
-    emit_delay(&run->emit, "step overhead", runtime_of(run)->step_overhead_s);
+    emit_delay(&run->emit, SIM_OVERHEAD, runtime_of(run)->step_overhead_s);
     tail->end = run->emit.cursor;
 }
 
@@ -153,6 +153,7 @@ bool sim_run_steps(struct step_run *run, struct diag *diag)
         push_end(run, step == 0 ? NULL : tails[step - 1].stale, &tails[step]);
         begin = tails[step].end;
     }
+    run->last_task = begin;
     if (!engine_run(&run->engine, diag)) {
         return false;
     }

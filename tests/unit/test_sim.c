@@ -217,6 +217,75 @@ START_TEST(what_is_kept)
 }
 END_TEST
 
+static double sum_parts(const struct sim_chain *chain)
+{
+    double sum_s = 0;
+    for (uint32_t part = 0; part < SIM_CHAIN_COUNT; part++) {
+        ck_assert_double_ge(chain->part_s[part], 0);
+        sum_s += chain->part_s[part];
+    }
+    return sum_s;
+}
+
+/* The chain is the step, whatever it is made of; what it holds of the overhead is all of it. */
+static void hold_chain(void)
+{
+    const struct sim_result result = simulate();
+    const double step = result.estimate.step_s;
+    double stages_s = 0;
+    for (uint32_t stage = 0; stage < STAGES; stage++) {
+        stages_s += result.chain.stage_s[stage];
+    }
+    ck_assert_double_eq_tol(sum_parts(&result.chain), step, 1e-9 * step);
+    ck_assert_double_eq_tol(stages_s, step, 1e-9 * step);
+    ck_assert_double_eq_tol(result.chain.part_s[SIM_CHAIN_OVERHEAD], runtime.step_overhead_s,
+                            2e-12);
+    ck_assert_double_gt(
+        result.chain.part_s[SIM_CHAIN_KERNELS] + result.chain.part_s[SIM_CHAIN_HOST], 0.2 * step);
+    ck_assert(sim.options.contention || result.chain.part_s[SIM_CHAIN_SHARED] == 0);
+}
+
+START_TEST(the_chain_is_the_step)
+{
+    for (uint32_t i = 0; i < 12; i++) {
+        start();
+        struct sim_options options = sim_full_options();
+        options.chain = true;
+        options.contention = i % 2 == 0;
+        options.granularity = i % 4 < 2 ? SIM_OPS : SIM_SLOTS;
+        runtime.overlaps_gradient_reduce = i >= 6;
+        if (i % 3 > 0) {
+            agree(1 + i % 3, i % 3 - 1);
+        }
+        build(&options);
+        hold_chain();
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* Nothing to hide under and one stage after the other: sends and sums are on the chain, and what
+ * they take there goes when they do. */
+START_TEST(the_chain_names_what_counts)
+{
+    start();
+    runtime.overlaps_gradient_reduce = false;
+    struct sim_options options = sim_full_options();
+    options.chain = true;
+    options.contention = false;
+    build(&options);
+    const struct sim_result result = simulate();
+    ck_assert_uint_ge(result.chain.crossings, STAGES - 1);
+    ck_assert_double_gt(result.chain.part_s[SIM_CHAIN_SEND], 0);
+    ck_assert_double_gt(result.chain.part_s[SIM_CHAIN_DATA], 0);
+    agree(1, 1); /* sums may end a step later */
+    build(&options);
+    ck_assert_double_lt(simulate().chain.part_s[SIM_CHAIN_DATA],
+                        result.chain.part_s[SIM_CHAIN_DATA]);
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(a_trace_reads_back)
 {
     start();
@@ -284,5 +353,5 @@ START_TEST(one_machine_said_twice)
 }
 END_TEST
 
-TAP_MAIN("sim", rare_sums, stale_sums, shared_ports, jitter, what_is_kept, a_trace_reads_back,
-         one_machine_said_twice)
+TAP_MAIN("sim", the_chain_is_the_step, the_chain_names_what_counts, rare_sums, stale_sums,
+         shared_ports, jitter, what_is_kept, a_trace_reads_back, one_machine_said_twice)

@@ -1,0 +1,1 @@
+simulate none.json --sensitivity 0
