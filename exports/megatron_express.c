@@ -9,7 +9,7 @@ static const struct diag_place nowhere = {0};
 static bool check_setup(const struct setup *setup, struct diag *diag)
 {
     static const char *const dtypes[] = {"bf16", "fp16", "fp8", "fp32", NULL};
-    static const char *const optimizers[] = {"adam", "sgd", "sgd-momentum", NULL};
+    static const char *const optimizers[] = {"adam", "sgd", "sgd-momentum", "lion", "muon", NULL};
     bool good = express_setup(setup, MEGATRON, dtypes, optimizers, diag);
     if (setup->dtype == DTYPE_FP32 && setup->attention == ATTENTION_FLASH)
         good = diag_push(diag, DIAG_X602, nowhere, "bf16 or fp16, or plain attention",

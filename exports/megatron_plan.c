@@ -114,6 +114,21 @@ static void push_recompute(const struct problem *problem, const struct plan *pla
                   all ? 1 : (unsigned long long)states.layers);
 }
 
+/* Muon makes each tensor rank's own cut of a matrix orthogonal, as it is costed. */
+static void push_rule(const struct optimizer *optimizer, uint32_t tp,
+                      const struct megatron_arguments *out)
+{
+    const bool is_sgd = strncmp(optimizer->name, "sgd", 3) == 0;
+    megatron_push(out, "--optimizer", "%s", is_sgd ? "sgd" : optimizer->name);
+    if (is_sgd)
+        megatron_push(out, "--sgd-momentum", "%s",
+                      strcmp(optimizer->name, "sgd") == 0 ? "0" : "0.9");
+    if (optimizer->matrix_steps > 0 && tp > 1)
+        megatron_push(out, "--muon-tp-mode", "%s", "blockwise");
+    if (optimizer->matrix_steps > 0)
+        megatron_push(out, "--muon-num-ns-steps", "%u", optimizer->matrix_steps);
+}
+
 static void push_optimizer(const struct problem *problem, const struct plan *plan,
                            const struct megatron_arguments *out)
 {
@@ -123,11 +138,7 @@ static void push_optimizer(const struct problem *problem, const struct plan *pla
     megatron_find_sizes(plan, &sizes);
     express_find_states(plan, &states);
     const bool overlaps = setup->runtime->overlaps_gradient_reduce && sizes.dp * sizes.cp > 1;
-    const bool is_adam = strcmp(setup->optimizer->name, "adam") == 0;
-    megatron_push(out, "--optimizer", "%s", is_adam ? "adam" : "sgd");
-    if (!is_adam)
-        megatron_push(out, "--sgd-momentum", "%s",
-                      strcmp(setup->optimizer->name, "sgd") == 0 ? "0" : "0.9");
+    push_rule(setup->optimizer, sizes.tp, out);
     if (states.zero > 0)
         megatron_push_flag(out, "--use-distributed-optimizer");
     if (overlaps)

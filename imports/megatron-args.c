@@ -49,6 +49,7 @@ static const char *const harmless[] = {
     "moe-router",
     "moe-token",
     "moe-z-loss",
+    "muon-",
     "mscale",
     "no-check",
     "no-create",

@@ -323,8 +323,9 @@ static void warn_overlap(struct configuration *configuration, const char *flag, 
 
 static void take_states(struct configuration *configuration, const struct sizes *sizes)
 {
+    const bool flag = configuration_take_switch(configuration, "use-distributed-optimizer", false);
     const bool sharded =
-        configuration_take_switch(configuration, "use-distributed-optimizer", false);
+        flag || strcmp(configuration_take_word(configuration, "optimizer", ""), "dist_muon") == 0;
     const bool replicas = sizes->dp * sizes->cp > 1;
     configuration_push_sharding(configuration, sharded ? 1 : 0);
     take_recompute(configuration);
@@ -332,16 +333,43 @@ static void take_states(struct configuration *configuration, const struct sizes 
     warn_overlap(configuration, "overlap-param-gather", replicas && sharded);
 }
 
-static void take_optimizer(struct configuration *configuration)
+/* Other ways than the planned one to make matrices orthogonal. */
+static void check_matrices(struct configuration *configuration, const struct optimizer *optimizer,
+                           uint64_t tp)
+{
+    const char *mode = configuration_take_word(configuration, "muon-tp-mode", "duplicated");
+    const char *rest = configuration_take_word(configuration, "muon-scalar-optimizer", "adam");
+    const uint64_t steps = configuration_take_count(configuration, "muon-num-ns-steps", 5);
+    if (tp > 1 && strcmp(mode, "blockwise") != 0) {
+        configuration_refuse(configuration, DIAG_X664, "muon-tp-mode", "--muon-tp-mode blockwise",
+                             "matrices made orthogonal across %llu tensor ranks are not planned",
+                             (unsigned long long)tp);
+    }
+    if (strcmp(rest, "adam") != 0 || steps != optimizer->matrix_steps) {
+        configuration_refuse(
+            configuration, DIAG_X664,
+            steps != optimizer->matrix_steps ? "muon-num-ns-steps" : "muon-scalar-optimizer",
+            "5 steps, and adam", "muon of %llu steps with %s for tables and vectors is not planned",
+            (unsigned long long)steps, rest);
+    }
+}
+
+static void take_optimizer(struct configuration *configuration, uint64_t tp)
 {
     const char *name = configuration_take_word(configuration, "optimizer", "adam");
     const double momentum = configuration_take_number(configuration, "sgd-momentum", 0.9);
-    const char *ours = strcmp(name, "sgd") != 0 ? name : momentum > 0 ? "sgd-momentum" : "sgd";
+    const char *ours = strcmp(name, "dist_muon") == 0 ? "muon"
+                       : strcmp(name, "sgd") != 0     ? name
+                       : momentum > 0                 ? "sgd-momentum"
+                                                      : "sgd";
     const struct optimizer *optimizer = optimizer_find(ours);
     if (optimizer == NULL) {
-        configuration_refuse(configuration, DIAG_X664, "optimizer", "adam or sgd",
+        configuration_refuse(configuration, DIAG_X664, "optimizer", "adam, sgd, lion or muon",
                              "optimizer '%s' is not planned", name);
         return;
+    }
+    if (optimizer->matrix_steps > 0) {
+        check_matrices(configuration, optimizer, tp);
     }
     configuration->setup.optimizer = optimizer;
 }
@@ -382,7 +410,7 @@ void megatron_args_read_plan(struct configuration *configuration)
     push_ranks(configuration, &sizes);
     take_schedule(configuration, &sizes);
     take_batch(configuration, &sizes);
-    take_optimizer(configuration);
+    take_optimizer(configuration, sizes.tp);
     take_formats(configuration);
     take_states(configuration, &sizes);
 }

@@ -29,7 +29,7 @@ static const struct flag other_flags[] = {
      .value = "NAME",
      .help = "pipeline schedule (shardplan list schedules)",
      .absent = "1f1b; interleaved where --vpp is above 1"},
-    {.name = "--zero",
+    {.name = PLAN_FLAGS_ZERO,
      .kind = FLAG_CHOICE,
      .help =
          "states sharded over data-parallel ranks: 1 optimizer (Megatron's distributed optimizer), "
@@ -310,9 +310,9 @@ static bool read_policies(struct command *command, struct planner_pins *out)
     const uint32_t zero = policy_index(PLAN_FLAGS_ZERO_POLICY),
                    keep = policy_index(PLAN_FLAGS_KEEP_POLICY);
     bool good = true;
-    if (is_pinned(command, "--zero")) {
+    if (is_pinned(command, PLAN_FLAGS_ZERO)) {
         uint32_t level = 0;
-        good = command_choice(command, "--zero", &level);
+        good = command_choice(command, PLAN_FLAGS_ZERO, &level);
         out->policy_pinned[zero] = level == 0;
         out->policy_choices[zero] = level;
     }

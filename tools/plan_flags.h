@@ -16,6 +16,7 @@ bool plan_flags_any(const struct command *command);
 #define PLAN_FLAGS_ORDER "--rank-order"
 #define PLAN_FLAGS_USUAL "default"
 #define PLAN_FLAGS_POLICY "--policy"
+#define PLAN_FLAGS_ZERO "--zero"
 #define PLAN_FLAGS_ZERO_POLICY "shard"
 #define PLAN_FLAGS_KEEP_POLICY "keep"
 

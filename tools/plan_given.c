@@ -165,6 +165,24 @@ void plan_flags_build(const struct problem *problem, const struct planner_pins *
     build(problem, pins, order, arena, out);
 }
 
+/* A policy that is asked for where it has nothing to do. */
+static void warn_of_idle_choices(struct command *command, const struct planner_pins *pins,
+                                 const struct plan *plan)
+{
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        bool used = pins->policy_choices[i] == 0;
+        for (uint32_t k = 0; k < plan->policy_count; k++) {
+            used = used || plan->policies[k].kind == policy_table[i];
+        }
+        if (!used) {
+            diag_push_warning(command->diag, DIAG_C709, nowhere, NULL,
+                              "%s %u changes nothing here: the plan has no ranks, or the task no "
+                              "states, that '%s' could spread",
+                              PLAN_FLAGS_ZERO, pins->policy_choices[i], policy_table[i]->name);
+        }
+    }
+}
+
 bool plan_flags_read(struct command *command, const struct problem *problem, struct plan *out)
 {
     struct planner_pins pins;
@@ -174,5 +192,6 @@ bool plan_flags_read(struct command *command, const struct problem *problem, str
         return false;
     }
     build(problem, &pins, order, command->arena, out);
+    warn_of_idle_choices(command, &pins, out);
     return plan_flags_read_uses(command, out);
 }
