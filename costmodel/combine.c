@@ -326,14 +326,13 @@ static double path_sends_s(const struct replay_cut *cut, const struct load *load
 static void fill_memory(struct costmodel *model, const struct load *load,
                         const struct stream_notes *notes, struct estimate *out)
 {
-    out->peak_bytes = -1.0;
     out->fits = true;
     for (uint32_t stage = 0; stage < load->work->shape.stages; stage++) {
         struct stage_estimate local;
         struct stage_estimate *row_out = out->stages == NULL ? &local : &out->stages[stage];
         costmodel_memory(model, load, notes, stage, row_out);
         out->fits = out->fits && row_out->peak_bytes <= row_out->capacity_bytes;
-        if (row_out->peak_bytes > out->peak_bytes) {
+        if (stage == 0 || estimator_is_fuller(row_out, out)) {
             out->peak_bytes = row_out->peak_bytes;
             out->capacity_bytes = row_out->capacity_bytes;
             out->fullest_stage = stage;

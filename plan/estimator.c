@@ -28,6 +28,14 @@ const char *estimator_memory_key(enum memory_class class)
     return keys[class];
 }
 
+bool estimator_is_fuller(const struct stage_estimate *stage, const struct estimate *than)
+{
+    return stage->capacity_bytes == than->capacity_bytes
+               ? stage->peak_bytes > than->peak_bytes
+               : stage->peak_bytes - stage->capacity_bytes >
+                     than->peak_bytes - than->capacity_bytes;
+}
+
 double estimator_send_s(const struct load *load, uint32_t from, uint32_t to)
 {
     if (load->sends_s == NULL) {

@@ -86,10 +86,13 @@ struct estimate {
     double step_s;
     uint32_t stage_count, slowest_stage, fullest_stage;
     struct stage_estimate *stages; /* NULL when not asked for */
-    double peak_bytes;             /* of the fullest stage */
+    double peak_bytes;             /* of the fullest stage: the one with the least room */
     double capacity_bytes;         /* usable on one device there */
     bool fits;
 };
+
+/* Has the stage less room than the fullest of the estimate so far? */
+bool estimator_is_fuller(const struct stage_estimate *stage, const struct estimate *than);
 
 struct estimator {
     const char *name;

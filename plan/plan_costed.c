@@ -54,13 +54,13 @@ static void check_model(struct plan_rules *rules)
 static void check_group(struct plan_rules *rules, const struct group *group)
 {
     struct arena *arena = rules->diag->arena;
-    if (group->slice_count > 0)
-        plan_rule_break(rules, DIAG_P482, NULL, "slices of devices%s cannot be costed yet",
-                        plan_rule_where(group, arena));
-    if (group->coordinates != NULL)
-        plan_rule_break(rules, DIAG_P482, NULL,
-                        "an explicit order of devices%s cannot be costed yet",
-                        plan_rule_where(group, arena));
+    for (uint32_t i = 0; i < group->slice_count; i++) {
+        const struct slice_range *slice = &group->slices[i];
+        if (slice->compute_frac < 1 || slice->memory_bytes > 0)
+            plan_rule_break(rules, DIAG_P482, NULL,
+                            "a share of device %u%s cannot be costed yet: only whole devices can",
+                            slice->first_device, plan_rule_where(group, arena));
+    }
     if (group->cut_count > 0)
         plan_rule_break(rules, DIAG_P483, NULL, "the cut of %s to axis '%s'%s cannot be costed yet",
                         group->cuts[0].dim, group->cuts[0].axis, plan_rule_where(group, arena));

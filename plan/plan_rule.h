@@ -35,6 +35,8 @@ uint64_t plan_rule_count_degrees(const struct group *group);
 
 /* Meshes: dims, folds, devices, slices, what the runtime accepts of them. */
 void plan_rule_mesh(struct plan_rules *rules);
+/* One group's slices: devices that are there, each once. */
+void plan_rule_slices(struct plan_rules *rules, const struct group *group);
 /* One group's part of that: what the runtime asks to go together. */
 void plan_rule_needs(struct plan_rules *rules, const struct group *group);
 /* Rank orders that the runtime gives. Apart from the meshes, so that a search can ask for one

@@ -187,14 +187,37 @@ static void check_slice(struct plan_rules *rules, const struct group *group,
                         slice->first_device, claimed_frac(rules->plan, slice->first_device));
 }
 
+/* Two slices that share devices: the first device of one is in the other. */
+static void check_apart(struct plan_rules *rules, const struct group *group)
+{
+    for (uint32_t i = 0; i < group->slice_count; i++) {
+        const struct slice_range *one = &group->slices[i];
+        for (uint32_t k = 0; k < group->slice_count; k++) {
+            const struct slice_range *other = &group->slices[k];
+            if (k != i && one->compute_frac == 1 && one->first_device >= other->first_device &&
+                one->first_device - other->first_device < other->device_count &&
+                (one->first_device > other->first_device || i < k))
+                plan_rule_break(rules, DIAG_P410, "name every device once",
+                                "device %u%s stands in two slices", one->first_device,
+                                where(rules, group));
+        }
+    }
+}
+
+void plan_rule_slices(struct plan_rules *rules, const struct group *group)
+{
+    for (uint32_t i = 0; i < group->slice_count; i++)
+        check_slice(rules, group, &group->slices[i]);
+    check_apart(rules, group);
+}
+
 static void check_devices(struct plan_rules *rules, const struct group *group)
 {
     const struct cluster *cluster = rules->problem->cluster;
     const uint64_t have = plan_rule_count_devices(group, cluster),
                    used = plan_rule_count_degrees(group);
     const uint64_t spare = group->slice_count == 0 ? rules->problem->setup->spare_devices : 0;
-    for (uint32_t i = 0; i < group->slice_count; i++)
-        check_slice(rules, group, &group->slices[i]);
+    plan_rule_slices(rules, group);
     if (used > have)
         plan_rule_break(rules, DIAG_P413, NULL,
                         "the degrees%s multiply to %llu devices, but there are %llu",

@@ -181,16 +181,6 @@ static uint32_t chain_dim(void)
     BUG("no dim cuts the chain");
 }
 
-static uint32_t chain_stride(const struct plan *plan)
-{
-    const struct group *group = &plan->groups[0];
-    uint32_t stride = 1;
-    for (uint32_t i = 0; i < group->mesh_count && !group->mesh[i].dim->cuts_chain; i++) {
-        stride *= group->mesh[i].degree;
-    }
-    return stride;
-}
-
 static struct rank_group pair(uint32_t stride)
 {
     struct rank_group group = {.ranks = 2, .step_count = 1};
@@ -316,7 +306,7 @@ void work_start(const struct problem *problem, const struct plan *plan, bool all
     out->shape = (struct schedule_shape){.stages = plan_count_stages(plan),
                                          .chunks = plan->schedule.chunks,
                                          .micro_batches = plan_count_passes(problem, plan)};
-    work_sites_build(out, chain_stride(plan), work_map_build(problem, plan, arena), arena);
+    work_sites_build(problem, plan, arena, &out->sites);
     struct shard_mesh mesh;
     shard_mesh_build(problem, plan, &mesh);
     struct work_builder builder = {

@@ -21,8 +21,9 @@ static uint32_t find_sliced(const struct group *group, uint32_t place)
     return place;
 }
 
-const struct rank_map *work_map_build(const struct problem *problem, const struct plan *plan,
-                                      struct arena *arena)
+/* NULL: places are devices. */
+static const struct rank_map *build_map(const struct problem *problem, const struct plan *plan,
+                                        struct arena *arena)
 {
     const struct group *group = &plan->groups[0];
     if (group->slice_count == 0 && group->coordinates == NULL) {
@@ -100,35 +101,47 @@ static struct work_site new_site(uint32_t stage, const uint32_t *first, uint32_t
     return (struct work_site){stage, count, own, places};
 }
 
-void work_sites_build(struct work *work, uint32_t stride, const struct rank_map *map,
-                      struct arena *arena)
+static uint32_t chain_stride(const struct plan *plan)
 {
-    const struct cluster *cluster = work->problem->cluster;
-    work->sites = (struct work_sites){.map = map, .stride = stride};
-    if (cluster->accelerator_count == 1) {
-        return;
+    const struct group *group = &plan->groups[0];
+    uint32_t stride = 1;
+    for (uint32_t i = 0; i < group->mesh_count && !group->mesh[i].dim->cuts_chain; i++) {
+        stride *= group->mesh[i].degree;
     }
-    const uint32_t stages = work->shape.stages, kinds = cluster->accelerator_count;
-    const struct survey survey = {cluster, map, stages, stride,
-                                  (uint32_t)plan_count_devices(work->plan)};
-    struct work_site *items = ARENA_PUSH(arena, struct work_site, stages);
-    uint32_t *of_stage = ARENA_PUSH(arena, uint32_t, stages);
+    return stride;
+}
+
+static void list_sites(const struct survey *survey, struct arena *arena, struct work_sites *out)
+{
+    const uint32_t kinds = survey->cluster->accelerator_count;
+    struct work_site *items = ARENA_PUSH(arena, struct work_site, survey->stages);
+    uint32_t *of_stage = ARENA_PUSH(arena, uint32_t, survey->stages);
     uint32_t *first = ARENA_PUSH(arena, uint32_t, kinds);
-    uint32_t count = 0;
-    for (uint32_t stage = 0; stage < stages; stage++) {
-        look_at_stage(&survey, stage, first);
+    for (uint32_t stage = 0; stage < survey->stages; stage++) {
+        look_at_stage(survey, stage, first);
         uint32_t site = 0;
-        while (site < count && !has_kinds(&items[site], first, kinds)) {
+        while (site < out->count && !has_kinds(&items[site], first, kinds)) {
             site++;
         }
-        if (site == count) {
-            items[count++] = new_site(stage, first, kinds, arena);
+        if (site == out->count) {
+            items[out->count++] = new_site(stage, first, kinds, arena);
         }
         of_stage[stage] = site;
     }
-    work->sites.count = count;
-    work->sites.items = items;
-    work->sites.of_stage = of_stage;
+    out->items = items;
+    out->of_stage = of_stage;
+}
+
+void work_sites_build(const struct problem *problem, const struct plan *plan, struct arena *arena,
+                      struct work_sites *out)
+{
+    *out =
+        (struct work_sites){.map = build_map(problem, plan, arena), .stride = chain_stride(plan)};
+    const struct survey survey = {problem->cluster, out->map, plan_count_stages(plan), out->stride,
+                                  (uint32_t)plan_count_devices(plan)};
+    if (problem->cluster->accelerator_count > 1) {
+        list_sites(&survey, arena, out);
+    }
 }
 
 void work_sites_split(struct work *work, struct arena *arena)

@@ -28,12 +28,10 @@ struct work_sites {
     uint32_t stride;            /* places from a stage to the next */
 };
 
-/* Places of the plan's only group as devices, by its slices and coordinates; NULL: as they are. */
-const struct rank_map *work_map_build(const struct problem *problem, const struct plan *plan,
-                                      struct arena *arena);
-/* stride: places from a stage to the next; work->shape.stages and the map are set. */
-void work_sites_build(struct work *work, uint32_t stride, const struct rank_map *map,
-                      struct arena *arena);
+/* Of a legal, costable plan, in its first group: slices and coordinates say which device a place
+ * is. */
+void work_sites_build(const struct problem *problem, const struct plan *plan, struct arena *arena,
+                      struct work_sites *out);
 
 /* Each kind of the cluster's devices as a site of its own, whatever the stages: for what hangs on
  * the kind alone. Messages are

@@ -21,7 +21,7 @@ void answer_refuse(const struct search *search, struct diag *diag)
               "%llu meshes %llu break a rule of dimensions or of runtime '%s', %llu do not divide "
               "what they cut, %llu "
               "do not divide the batch, %llu run no schedule with the given policies",
-              problem->model->name, problem->cluster->device_count,
+              problem->model->name, space_count_devices(search),
               (unsigned long long)problem->setup->global_batch,
               (unsigned long long)problem->setup->seq_length, (unsigned long long)faults->meshes,
               (unsigned long long)faults->mesh, problem->setup->runtime->name,
@@ -47,7 +47,7 @@ static void judge_again(const struct search *search, struct ranked_plan *out)
 static void fill_ranked(struct search *search, const struct leaf *leaf, struct ranked_plan *out)
 {
     const struct mesh_node *node = find_node(search, leaf->node);
-    out->plan = space_plan(node, leaf->order, search->arena);
+    out->plan = space_plan(search, node, leaf->order, search->arena);
     const uint32_t stages = plan_count_stages(out->plan), chunks = leaf->form.chunks;
     struct plan_schedule *schedule = &out->plan->schedule;
     schedule->schedule = leaf->form.schedule;

@@ -6,7 +6,7 @@ struct order_work node_start(struct search *search, const struct mesh_node *node
                              bool all_forms)
 {
     struct order_work out = {.node = node, .order = order};
-    out.plan = space_plan(node, order, &search->scratch);
+    out.plan = space_plan(search, node, order, &search->scratch);
     out.started = ARENA_PUSH(&search->scratch, struct work, 1);
     work_start(search->problem, out.plan, all_forms, &search->scratch, out.started);
     return out;

@@ -95,7 +95,9 @@ struct pipeline_terms pipeline_terms_of_sites(const struct work *work, const str
 struct pipeline_terms pipeline_terms_of_kinds(const struct work *work, const struct piece *pieces,
                                               struct arena *arena)
 {
-    const struct cluster *cluster = work->problem->cluster;
+    const struct rank_map *map = work->sites.map;
+    const uint32_t *kinds = work->problem->cluster->device_kind;
+    const uint32_t devices = (uint32_t)plan_count_devices(work->plan);
     const struct piece *least = pipeline_fastest(work, pieces, arena);
     struct pipeline_terms terms = pipeline_terms_find(work, least, true);
     if (work_count_sites(work) == 1) {
@@ -103,9 +105,9 @@ struct pipeline_terms pipeline_terms_of_kinds(const struct work *work, const str
     }
     const double *lags = find_lags(work, pieces, least, true, arena);
     double speed = 0.0;
-    for (uint32_t device = 0; device < cluster->device_count; device++) {
-        speed += 1.0 / lags[cluster->device_kind[device]];
+    for (uint32_t place = 0; place < devices; place++) {
+        speed += 1.0 / lags[kinds[map == NULL ? place : map->devices[place]]];
     }
-    terms.lost_frac = 1.0 - speed / cluster->device_count;
+    terms.lost_frac = 1.0 - speed / devices;
     return terms;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan_rule.h"
 #include "planner/planner_inside.h"
 
 const char *planner_bound_name(enum planner_bound bound)
@@ -151,12 +152,26 @@ void planner_close(struct search *search)
     arena_release(&search->stream_arena);
 }
 
+/* The devices that are pinned. */
+static bool are_there(const struct problem *problem, const struct planner_pins *pins,
+                      struct diag *diag)
+{
+    struct group group = {.slices = pins->slices, .slice_count = pins->slice_count};
+    const struct plan plan = {.groups = &group, .group_count = 1};
+    struct plan_rules rules = {.problem = problem, .plan = &plan, .diag = diag, .good = true};
+    plan_rule_slices(&rules, &group);
+    return rules.good;
+}
+
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena,
                     struct planner_result *out, struct diag *diag)
 {
     assert(options->top > 0);
     struct search search;
+    if (!are_there(problem, &options->pins, diag)) {
+        return false;
+    }
     planner_open(&search, problem, estimator, options, arena);
     space_enumerate(&search);
     const bool any = search.nodes.count > 0;

@@ -27,7 +27,11 @@ struct planner_pins {
     uint32_t variants[DIM_MAX];     /* PIN_ANY: searched */
     uint32_t micro_batch, chunks;   /* 0: searched */
     const struct schedule *schedule;    /* NULL: searched */
-    bool order_pinned;              /* the first legal rank order, by the dims' default places */
+    bool order_pinned;              /* the first legal rank order, by the dims' default places, on
+                                     * the devices as they are numbered */
+    struct slice_range *slices;     /* ranks sit on these devices in that order, no others are used;
+                                     * none: on all, kinds of device in every order */
+    uint32_t slice_count;
     bool policy_pinned[PLANNER_POLICY_MAX];     /* per policy_table entry: exactly the uses below of
                                                  * that kind */
     const struct policy_use *uses;

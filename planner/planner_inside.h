@@ -101,6 +101,12 @@ struct space_faults {
     uint64_t meshes, mesh, axes, batch, shapes;
 };
 
+/* Devices in the order of the places; count 0: as they are numbered. */
+struct device_order {
+    struct slice_range *slices;
+    uint32_t count;
+};
+
 #define TABLE_BUCKETS 4096
 
 struct search {
@@ -110,6 +116,8 @@ struct search {
     struct arena *arena;            /* of the run */
     struct arena scratch;           /* rewound after each order */
     struct mesh_nodes nodes;
+    struct device_order *device_orders;
+    uint32_t device_order_count;
     uint64_t *device_divisors, *batch_divisors;     /* ascending */
     uint32_t device_divisor_count, batch_divisor_count;
     struct alternatives *alternatives[TABLE_BUCKETS];
@@ -141,14 +149,24 @@ void planner_close(struct search *search);
 void space_enumerate(struct search *search);
 /* A plan with the node's mesh in the order-th rank order; uses and layers empty. Memory from the
  * arena. */
-struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct arena *arena);
+struct plan *space_plan(const struct search *search, const struct mesh_node *node, uint32_t order,
+                        struct arena *arena);
 /* Rank orders that the runtime gives, that differ in which levels of the cluster some dim
  * crosses: numbers of permutations, ascending; the first of those that are alike stands for
- * them. */
+ * them. Where kinds of device are mixed, all that the runtime gives, with every order of the
+ * devices where there are several stages; no more than SPACE_ORDER_MAX. */
 uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out);
 #define SPACE_ORDER_MAX 720
+/* An order's number is SPACE_ORDER_MAX times that of the devices' order, and that of the
+ * permutation. */
 
 uint32_t space_count_stages(const struct mesh_node *node);
+
+/* --- space_devices.c -------------------------------------------------------------------------- */
+#define SPACE_DEVICES_MAX 25u
+void space_list_devices(struct search *search);
+/* Devices that a plan uses. */
+uint32_t space_count_devices(const struct search *search);
 
 /* --- space_forms.c, space_uses.c -------------------------------------------------------------- */
 const struct forms *space_forms(struct search *search, const struct mesh_node *node);

@@ -58,14 +58,18 @@ static void permute(uint32_t *dims, uint32_t count, uint32_t index)
     }
 }
 
-struct plan *space_plan(const struct mesh_node *node, uint32_t order, struct arena *arena)
+struct plan *space_plan(const struct search *search, const struct mesh_node *node, uint32_t order,
+                        struct arena *arena)
 {
+    const struct device_order *devices = &search->device_orders[order / SPACE_ORDER_MAX];
     struct plan *plan = ARENA_PUSH(arena, struct plan, 1);
     struct group *group = ARENA_PUSH(arena, struct group, 1);
     uint32_t dims[DIM_MAX];
     const uint32_t count = count_splittable(node, dims);
     sort_dims(dims, count);
-    permute(dims, count, order);
+    permute(dims, count, order % SPACE_ORDER_MAX);
+    group->slices = devices->slices;
+    group->slice_count = devices->count;
     for (uint32_t i = 0; i < count; i++) {
         group->mesh[group->mesh_count++] = (struct mesh_dim){.dim = dim_table[dims[i]],
                                                              .degree = node->degrees[dims[i]],
@@ -127,6 +131,14 @@ static uint64_t ring_stride(const struct cluster *cluster, uint32_t level, uint6
     return cluster_is_stepped(&cluster->levels[level]) && crosses ? stride : 0;
 }
 
+/* Does it matter on which devices a group sits, beyond the levels that it crosses? */
+static bool has_places(const struct search *search)
+{
+    const struct cluster *cluster = search->problem->cluster;
+    return cluster->level_count == 0 || cluster->accelerator_count > 1 ||
+           search->device_orders[0].count > 0;
+}
+
 /* Which levels every dim crosses; in what order the hosts of a fold come, since it takes the
  * innermost ranks. */
 static unsigned long long order_key(const struct search *search, const struct mesh_node *node,
@@ -142,7 +154,7 @@ static unsigned long long order_key(const struct search *search, const struct me
     for (uint32_t i = 0; i < count; i++) {
         strides[dims[i]] = stride;
         stride *= node->degrees[dims[i]];
-        if (is_host(node, dim_table[dims[i]]->name) || cluster->level_count == 0) {
+        if (is_host(node, dim_table[dims[i]]->name) || has_places(search)) {
             key = text_digest(key, &dims[i], sizeof dims[i]);
         }
     }
@@ -163,7 +175,7 @@ static unsigned long long order_key(const struct search *search, const struct me
 static bool mesh_is_legal(struct search *search, const struct mesh_node *node, uint32_t order)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct plan *plan = space_plan(node, order, &search->scratch);
+    const struct plan *plan = space_plan(search, node, order, &search->scratch);
     struct plan_rules rules = {
         .problem = search->problem, .plan = plan, .diag = NULL, .good = true};
     plan_rule_order(&rules);
@@ -184,7 +196,9 @@ static bool is_among(const unsigned long long *keys, uint32_t count, unsigned lo
     return seen;
 }
 
-uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out)
+/* Legal permutations, those that are alike once. */
+static uint32_t list_permutations(struct search *search, const struct mesh_node *node,
+                                  uint32_t *out)
 {
     uint32_t dims[DIM_MAX];
     const uint32_t all = factorial(count_splittable(node, dims));
@@ -198,6 +212,19 @@ uint32_t space_orders(struct search *search, const struct mesh_node *node, uint3
         if (!is_among(keys, count, key) && mesh_is_legal(search, node, order)) {
             keys[count] = key;
             out[count++] = order;
+        }
+    }
+    return count;
+}
+
+uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out)
+{
+    const uint32_t permutations = list_permutations(search, node, out);
+    const uint32_t devices = space_count_stages(node) > 1 ? search->device_order_count : 1;
+    uint32_t count = permutations;
+    for (uint32_t order = 1; order < devices; order++) {
+        for (uint32_t i = 0; i < permutations && count < SPACE_ORDER_MAX; i++) {
+            out[count++] = order * SPACE_ORDER_MAX + out[i];
         }
     }
     return count;
@@ -254,7 +281,7 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
     }
     node->first_order = orders[0];
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct plan *plan = space_plan(node, node->first_order, &search->scratch);
+    const struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
     const bool legal = axes_are_legal(search, plan);
     const uint64_t replicas = plan_count_replicas(search->problem, plan);
     arena_pop(&search->scratch, mark);
@@ -381,9 +408,10 @@ void space_enumerate(struct search *search)
     struct mesh_node node;
     memset(&node, 0, sizeof node);
     const struct problem *problem = search->problem;
-    search->device_divisors =
-        divisors_of(problem->cluster->device_count, search->arena, &search->device_divisor_count);
+    space_list_devices(search);
+    const uint32_t devices = space_count_devices(search);
+    search->device_divisors = divisors_of(devices, search->arena, &search->device_divisor_count);
     search->batch_divisors =
         divisors_of(problem->setup->global_batch, search->arena, &search->batch_divisor_count);
-    each_degree(search, &node, 0, problem->cluster->device_count);
+    each_degree(search, &node, 0, devices);
 }

@@ -56,7 +56,7 @@ static bool is_searched(const struct search *search, const struct schedule *sche
 static void fill_forms(struct search *search, const struct mesh_node *node, struct forms *forms)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct plan *plan = space_plan(node, node->first_order, &search->scratch);
+    struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
     forms->items = ARENA_PUSH(search->arena, struct form,
                               schedule_table_count * (1 + search->layers / forms->stages));
     for (uint32_t i = 0; i < schedule_table_count; i++) {

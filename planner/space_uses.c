@@ -203,7 +203,7 @@ const struct alternatives *space_alternatives(struct search *search, const struc
     }
     assert(policy_table_count <= PLANNER_POLICY_MAX);
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct plan *plan = space_plan(node, node->first_order, &search->scratch);
+    struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
     plan->schedule.schedule = form->schedule;
     plan->schedule.chunks = form->chunks;
     struct alternatives *list = ARENA_PUSH(search->arena, struct alternatives, 1);

@@ -211,7 +211,6 @@ void sim_fill_memory(const struct step_run *run, struct arena *arena, struct sim
     if (run->sim->options.spans) {
         log.levels = ARENA_PUSH(arena, struct sim_level, run->slots.count);
     }
-    estimate->peak_bytes = -1.0;
     estimate->fits = true;
     for (uint32_t stage = 0; stage < run->load->work->shape.stages; stage++) {
         struct stage_estimate *row = &estimate->stages[stage];
@@ -223,7 +222,7 @@ void sim_fill_memory(const struct step_run *run, struct arena *arena, struct sim
         own->peak_at_s =
             world_find_s(&run->engine.world, engine_find_start(&run->engine, tasks->entry));
         estimate->fits = estimate->fits && row->peak_bytes <= row->capacity_bytes;
-        if (row->peak_bytes > estimate->peak_bytes) {
+        if (stage == 0 || estimator_is_fuller(row, estimate)) {
             estimate->peak_bytes = row->peak_bytes;
             estimate->capacity_bytes = row->capacity_bytes;
             estimate->fullest_stage = stage;

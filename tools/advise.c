@@ -40,6 +40,8 @@ static struct planner_pins pin_all(const struct search_for *search, const struct
     struct planner_pins pins = {.micro_batch = plan->schedule.micro_batch,
                                 .chunks = plan->schedule.chunks,
                                 .schedule = plan->schedule.schedule,
+                                .slices = plan->groups[0].slices,
+                                .slice_count = plan->groups[0].slice_count,
                                 .uses = plan->policies,
                                 .use_count = plan->policy_count};
     struct plan_words words;

@@ -48,6 +48,11 @@ static const struct flag other_flags[] = {
      .help = "which dimension's ranks sit closest together, such as tp,cp,pp,dp; default: the "
              "usual order",
      .absent = "default"},
+    {.name = PLAN_FLAGS_PLACES,
+     .kind = FLAG_TEXT,
+     .value = "RANGES",
+     .help = "devices that ranks sit on, in that order, such as 16-31,0-15; others stay idle",
+     .absent = "all, as numbered"},
     {.name = EXPERT_TENSOR,
      .kind = FLAG_COUNT,
      .value = "N",
@@ -361,6 +366,7 @@ bool plan_flags_read_values(struct command *command, struct planner_pins *out)
     good = read_schedule(command, &out->schedule) && good;
     out->order_pinned = is_pinned(command, PLAN_FLAGS_ORDER);
     good = read_expert_tensor(command, out->degrees) && good;
+    good = plan_flags_read_places(command, out) && good;
     return read_policies(command, out) && good;
 }
 

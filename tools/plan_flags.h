@@ -14,6 +14,7 @@ const struct flag *plan_flags_build_searched(struct arena *arena);
 bool plan_flags_any(const struct command *command);
 
 #define PLAN_FLAGS_ORDER "--rank-order"
+#define PLAN_FLAGS_PLACES "--on-devices"
 #define PLAN_FLAGS_USUAL "default"
 #define PLAN_FLAGS_POLICY "--policy"
 #define PLAN_FLAGS_ZERO "--zero"
@@ -39,6 +40,10 @@ struct policy_use plan_flags_recompute(const char *granularity);
 
 /* Appends the policies that --policy states. */
 bool plan_flags_read_uses(struct command *command, struct plan *plan);
+/* Devices by --on-devices; " --on-devices 16-31,0-15" where the plan does not use all in their
+ * order. */
+bool plan_flags_read_places(struct command *command, struct planner_pins *out);
+void plan_flags_dump_places(const struct plan *plan, struct text *out);
 /* Is it what --zero or --recompute say? */
 bool plan_flags_has_words(const struct policy_use *use);
 /* " --policy '[...]'" with all others; nothing where there are none. */

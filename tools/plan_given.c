@@ -36,10 +36,19 @@ static uint64_t product_of(const uint32_t *degrees, const char *const *hosts)
     return product;
 }
 
-/* The data-parallel degree takes the devices left, the others are 1. */
-static void settle_degrees(const struct problem *problem, uint32_t *degrees)
+static uint64_t count_devices(const struct problem *problem, const struct planner_pins *pins)
 {
-    const uint64_t product = product_of(degrees, NULL), devices = problem->cluster->device_count;
+    uint64_t devices = 0;
+    for (uint32_t i = 0; i < pins->slice_count; i++) {
+        devices += pins->slices[i].device_count;
+    }
+    return pins->slice_count == 0 ? problem->cluster->device_count : devices;
+}
+
+/* The data-parallel degree takes the devices left, the others are 1. */
+static void settle_degrees(uint64_t devices, uint32_t *degrees)
+{
+    const uint64_t product = product_of(degrees, NULL);
     for (uint32_t i = 0; i < dim_table_count; i++) {
         if (degrees[i] == PIN_SEARCH) {
             const bool takes_rest = strcmp(dim_table[i]->name, "dp") == 0 && devices % product == 0;
@@ -148,7 +157,9 @@ static void build(const struct problem *problem, const struct planner_pins *give
     memset(out, 0, sizeof *out);
     out->groups = ARENA_PUSH(arena, struct group, 1);
     out->group_count = 1;
-    settle_degrees(problem, pins.degrees);
+    out->groups->slices = pins.slices;
+    out->groups->slice_count = pins.slice_count;
+    settle_degrees(count_devices(problem, &pins), pins.degrees);
     for (uint32_t i = 0; i < dim_table_count; i++) {
         pins.variants[i] = pins.variants[i] == PIN_ANY ? 0 : pins.variants[i];
     }

@@ -136,4 +136,5 @@ void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, str
     if (!plan_flags_is_default_order(plan, runtime)) {
         push_order(plan, out);
     }
+    plan_flags_dump_places(plan, out);
 }

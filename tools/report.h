@@ -56,6 +56,9 @@ void report_dump_flags(struct command *command, const char *head, const struct p
 void report_dump_question(struct command *command, const struct question *question);
 void report_dump_verdict(struct command *command, const struct question *question,
                          const struct verdict *verdict);
+/* Nothing for a single stage; kinds of device where they are mixed. */
+void report_dump_stages(struct command *command, const struct question *question,
+                        const struct verdict *verdict);
 void report_dump_certificate(struct command *command, const struct certificate *certificate,
                              double best_s);
 /* What the times rest on. */

@@ -6,7 +6,6 @@
 #include "tools/report.h"
 #include "tools/request_times.h"
 
-#define STAGES_SHOWN 16u
 #define HEAD_WIDTH 9u
 #define WIDTH 96u
 
@@ -241,66 +240,6 @@ static void dump_memory(struct command *command, const struct estimate *estimate
     }
 }
 
-static double comm_s(const struct stage_estimate *stage)
-{
-    double sum_s = 0.0;
-    for (uint32_t i = COST_DIM; i < COST_COUNT; i++) {
-        sum_s += stage->cost_s[i];
-    }
-    return sum_s;
-}
-
-static const char *layers_of(const struct plan_schedule *schedule, uint32_t stage,
-                             struct arena *arena)
-{
-    struct text text;
-    text_init(&text, arena);
-    for (uint32_t chunk = 0; schedule->layers != NULL && chunk < schedule->chunks && chunk < 8;
-         chunk++) {
-        text_push(&text, "%s%u", chunk == 0 ? "" : "+",
-                  schedule->layers[stage * schedule->chunks + chunk]);
-    }
-    text_push(&text, schedule->chunks > 8 ? "+..." : "");
-    return text.bytes;
-}
-
-static void push_stage(struct command *command, const struct verdict *verdict, uint32_t index,
-                       struct table *table)
-{
-    struct arena *arena = command->arena;
-    const struct stage_estimate *stage = &verdict->estimate.stages[index];
-    const double *cost_s = stage->cost_s;
-    table_push(table, "%u", index);
-    table_push(table, "%s", layers_of(&verdict->plan->schedule, index, arena));
-    table_push(table, "%s", report_seconds(arena, cost_s[COST_COMPUTE] + cost_s[COST_RECOMPUTE]));
-    table_push(table, "%s", report_seconds(arena, comm_s(stage)));
-    table_push(table, "%s", report_seconds(arena, cost_s[COST_BUBBLE]));
-    table_push(table, "%s", report_seconds(arena, cost_s[COST_OPTIMIZER] + cost_s[COST_OVERHEAD]));
-    table_push(table, "%s", report_bytes(arena, stage->peak_bytes));
-}
-
-static void dump_stages(struct command *command, const struct verdict *verdict)
-{
-    static const char *const headings[] = {">stage", ">layers",   ">compute", ">communication",
-                                           ">idle",  ">the rest", ">memory",  NULL};
-    const uint32_t count = verdict->estimate.stage_count;
-    const uint32_t shown = count > STAGES_SHOWN ? STAGES_SHOWN : count;
-    struct table table;
-    if (count < 2) {
-        return;
-    }
-    table_init(&table, command->arena, headings);
-    for (uint32_t i = 0; i < shown; i++) {
-        push_stage(command, verdict, i + 1 < shown ? i : count - 1, &table);
-    }
-    text_push(&command->out, "\n");
-    table_dump(&table, &command->out);
-    if (shown < count) {
-        text_push(&command->out, "stages %u to %u are left out here; --json has all\n", shown - 1,
-                  count - 2);
-    }
-}
-
 void report_dump_verdict(struct command *command, const struct question *question,
                          const struct verdict *verdict)
 {
@@ -308,7 +247,7 @@ void report_dump_verdict(struct command *command, const struct question *questio
     dump_rates(command, question, verdict);
     dump_breakdown(command, &verdict->estimate);
     dump_memory(command, &verdict->estimate, verdict->estimate.fullest_stage);
-    dump_stages(command, verdict);
+    report_dump_stages(command, question, verdict);
 }
 
 void report_dump_provenance(struct command *command, const struct verdict *verdict)

@@ -68,6 +68,7 @@ void sized_plan_find(struct command *command, const struct question *question,
     diag_init(&diag, command->arena);
     text_init(&flags, command->arena);
     first.top = 1;
+    first.pins.slice_count = 0; /* devices of another size of cluster */
     if (!scale(command, question, out->domains, moved)) {
         return;
     }

@@ -28,13 +28,14 @@ static void expect_whole(const struct certificate *certificate)
 
 static const char *describe(uint32_t index)
 {
-    return text_build(
-        &arena,
-        "problem %u: model %s, %u devices, batch %llu, sequence %llu, runtime %s, orders %s", index,
-        question.problem.model->name, question.cluster.device_count,
-        (unsigned long long)question.setup.global_batch,
-        (unsigned long long)question.setup.seq_length, question.runtime.name,
-        question.options.pins.order_pinned ? "pinned" : "searched");
+    return text_build(&arena,
+                      "problem %u: model %s, %u devices of %u kinds, batch %llu, sequence %llu, "
+                      "runtime %s, orders %s",
+                      index, question.problem.model->name, question.cluster.device_count,
+                      question.cluster.accelerator_count,
+                      (unsigned long long)question.setup.global_batch,
+                      (unsigned long long)question.setup.seq_length, question.runtime.name,
+                      question.options.pins.order_pinned ? "pinned" : "searched");
 }
 
 static bool near(double a, double b)
@@ -120,7 +121,8 @@ static void expect_truthful(const struct planner_result *whole, uint32_t index)
 static void throw_memory(void)
 {
     struct planner_result free;
-    question.accelerator.memory_bytes = (uint64_t)1 << 50;
+    question.accelerators[0].memory_bytes = question.accelerators[1].memory_bytes = (uint64_t)1
+                                                                                    << 50;
     costmodel_init(&question.costmodel, &question.problem, &question.prices, &judged);
     costmodel_estimator(&question.costmodel, &question.estimator);
     question.options.top = 1;
@@ -128,13 +130,15 @@ static void throw_memory(void)
     question.options.top = TOP;
     if (any) {
         const double peak = free.plans[0].estimate.peak_bytes;
-        question.accelerator.memory_bytes =
-            (uint64_t)(peak * (0.45 + 0.9 * random_pop_unit(&dice)));
+        for (uint32_t kind = 0; kind < question.cluster.accelerator_count; kind++) {
+            question.accelerators[kind].memory_bytes =
+                (uint64_t)(peak * (0.45 + 0.9 * random_pop_unit(&dice)));
+        }
     }
 }
 
 static struct tallies {
-    uint32_t asked, empty, unfit, found;
+    uint32_t asked, empty, unfit, found, mixed;
 } tallies;
 
 static bool try_problem(uint32_t index)
@@ -164,6 +168,7 @@ static bool try_problem(uint32_t index)
     expect_truthful(&whole, index);
     tallies.unfit += pruned.count == 0;
     tallies.found += pruned.count > 0;
+    tallies.mixed += pruned.count > 0 && question.cluster.accelerator_count > 1;
     return true;
 }
 
@@ -181,11 +186,14 @@ START_TEST(search_finds_what_visiting_everything_finds)
         arena_release(&judged);
         arena_release(&arena);
     }
-    fprintf(stderr,
-            "%u problems: nothing fits in %u, plans found in %u; %u more spaces are empty\n",
-            tallies.asked, tallies.unfit, tallies.found, tallies.empty);
+    fprintf(
+        stderr,
+        "%u problems: nothing fits in %u, plans found in %u, %u of them on two kinds of device; "
+        "%u more spaces are empty\n",
+        tallies.asked, tallies.unfit, tallies.found, tallies.mixed, tallies.empty);
     ck_assert_uint_gt(tallies.found, problems / 3);
     ck_assert_uint_gt(tallies.unfit, problems / 20);
+    ck_assert_uint_gt(tallies.mixed, problems / 10);
     arena_release(&fixed);
 }
 END_TEST

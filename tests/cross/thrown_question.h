@@ -22,10 +22,11 @@ static struct random dice;
 static struct model models[MODEL_COUNT];
 static struct runtime runtimes[2];
 static struct cluster zoo_cluster;
+static struct accelerator slower; /* than its devices, in most kernels */
 
 /* One random question with all that it hangs on. */
 static struct question {
-    struct accelerator accelerator;
+    struct accelerator accelerators[2];
     struct cluster cluster;
     struct runtime runtime;
     struct setup setup;
@@ -48,6 +49,8 @@ static inline void begin(void)
             runtime_read(runtime_names[i], (struct diag_place){0}, &fixed, &runtimes[i], &diag));
     }
     ck_assert(cluster_read("dgx-h100:1", &fixed, &zoo_cluster, &diag));
+    ck_assert(
+        accelerator_read("A100-SXM4-40GB", (struct diag_place){0}, &fixed, &slower, &diag));
 }
 
 static inline uint32_t pick(const uint32_t *from, uint32_t count)
@@ -67,6 +70,20 @@ static inline uint32_t pick_divisor(uint32_t value, uint32_t least)
     return divisor;
 }
 
+/* The first or the last devices are of a slower kind, or any. */
+static inline void mix_kinds(struct cluster *cluster)
+{
+    const uint32_t pattern = random_pop_below(&dice, 3);
+    const uint32_t border = 1 + random_pop_below(&dice, cluster->device_count - 1);
+    question.accelerators[1] = slower;
+    cluster->accelerator_count = 2;
+    cluster->device_kind = ARENA_PUSH(&arena, uint32_t, cluster->device_count);
+    for (uint32_t i = 0; i < cluster->device_count; i++) {
+        cluster->device_kind[i] =
+            pattern == 2 ? random_pop_below(&dice, 2) : (i >= border) == (pattern == 0);
+    }
+}
+
 /* Levels of any kind whose degrees multiply to the devices, each slower than the one inside. */
 static inline void throw_cluster(uint32_t devices)
 {
@@ -75,9 +92,9 @@ static inline void throw_cluster(uint32_t devices)
     *cluster = (struct cluster){.name = "thrown",
                                 .source = "test",
                                 .device_count = devices,
-                                .accelerators = &question.accelerator,
+                                .accelerators = question.accelerators,
                                 .accelerator_count = 1};
-    question.accelerator = zoo_cluster.accelerators[0];
+    question.accelerators[0] = zoo_cluster.accelerators[0];
     double bandwidth_Bps = 1e9 * (50.0 + 800.0 * random_pop_unit(&dice));
     for (uint32_t left = devices; left > 1 || cluster->level_count == 0;) {
         const uint32_t degree = left == 1 ? 1 : pick_divisor(left, 2);
@@ -94,6 +111,9 @@ static inline void throw_cluster(uint32_t devices)
         cluster->level_count++;
         left /= degree;
         bandwidth_Bps *= 0.02 + 0.9 * random_pop_unit(&dice);
+    }
+    if (devices > 1 && random_pop_below(&dice, 3) == 0) {
+        mix_kinds(cluster);
     }
     ck_assert_msg(cluster_build(cluster, &arena, &diag), "%s", diag.entries[0].message);
 }

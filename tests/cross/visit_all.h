@@ -78,6 +78,21 @@ static inline bool plan_is_searched(const struct plan *plan)
            plan_rule_order_is_searched(&question.problem, plan);
 }
 
+/* A slice per device, kind by kind. */
+static inline void sort_devices(uint32_t first_kind, struct group *group)
+{
+    const struct cluster *cluster = &question.cluster;
+    group->slices = ARENA_PUSH(&arena, struct slice_range, cluster->device_count);
+    group->slice_count = 0;
+    for (uint32_t i = 0; i < 2 * cluster->device_count; i++) {
+        const uint32_t device = i % cluster->device_count;
+        if ((cluster->device_kind[device] == first_kind) == (i < cluster->device_count)) {
+            group->slices[group->slice_count++] =
+                (struct slice_range){.first_device = device, .device_count = 1, .compute_frac = 1};
+        }
+    }
+}
+
 /* None, or one of its own; a pinned one as it is pinned. */
 static inline void each_use(struct visit *visit, uint32_t policy)
 {
@@ -156,6 +171,12 @@ static inline void each_order(struct visit *visit, uint32_t place, uint32_t befo
     struct group *group = &visit->group;
     if (place == group->mesh_count) {
         each_batch(visit);
+        const bool mixed = question.cluster.accelerator_count > 1 && !visit->canonical;
+        for (uint32_t kind = 0; mixed && plan_count_stages(&visit->plan) > 1 && kind < 2; kind++) {
+            sort_devices(kind, group);
+            each_batch(visit);
+            group->slice_count = 0;
+        }
         return;
     }
     const struct group kept = *group;

@@ -381,11 +381,11 @@ static const struct {
     {"zeroth-order", "dimension pert;'offload';'scalars_only'"},
     {"phones-and-server", "13 groups;12 pipelines;'priority'"},
     {"stencil", "dimension p_x;'stencil-512'"},
-    {"wafer", "order of devices;'streamed';'overlap'"},
+    {"wafer", "'streamed';'overlap'"},
     {"late-rank", "'collective'"},
     {"gradient-coding", "'sync'"},
     {"prefill-and-decode", "'serve';'arrivals';'dispatch'"},
-    {"half-a-gpu", "slices of devices;4 pipelines;'parameter-server'"},
+    {"half-a-gpu", "a share of device;4 pipelines;'parameter-server'"},
 };
 
 static const char *read_file(const char *path)

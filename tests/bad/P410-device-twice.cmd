@@ -1,0 +1,1 @@
+plan --model toy-4l --cluster dgx-h100:1 --global-batch-size 8 --seq-length 1024 --on-devices 0-3,2-7
