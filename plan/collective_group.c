@@ -280,7 +280,7 @@ bool collective_group_repeats(const struct cluster *cluster, const struct rank_g
 {
     struct lie lie;
     assert(block > 0 && group->ranks % block == 0);
-    if (cluster->level_count == 0 || !find_lie(group, block, &lie)) {
+    if (cluster->level_count == 0 || group->map != NULL || !find_lie(group, block, &lie)) {
         return block == group->ranks;
     }
     bool repeats = true;

@@ -308,6 +308,30 @@ static double least_total_s(const struct layout *layout)
     return least_s + layout->first_s + layout->last_s;
 }
 
+static struct partition_problem pose(struct layout *layout, const struct layout_room *room)
+{
+    const struct search *search = layout->search;
+    const struct work *work = layout->load->work;
+    const struct schedule_shape *shape = &work->shape;
+    const bool by_chunk = goes_by_chunk(layout);
+    struct partition_problem problem = {
+        .stages = by_chunk ? shape->stages * shape->chunks : shape->stages,
+        .layers = search->layers,
+        .least = by_chunk ? 1 : shape->chunks,
+        .weighs = layout->alike && work_count_sites(work) > 1,
+        .weight = (double)shape->micro_batches * shape->chunks - 1.0,
+        .ceiling_s = find_ceiling_s(layout, room),
+        .stage_s = stage_s,
+        .fits = room->limited && !by_chunk ? stage_fits : NULL,
+        .alike = layout->alike,
+        .state = layout};
+    if (search->problem->setup->runtime->even_layers) {
+        problem.least = search->layers / problem.stages; /* a rule: the stages divide the layers */
+    }
+    problem.floor_s = least_total_s(layout) / problem.stages * ROUNDING;
+    return problem;
+}
+
 enum layout_verdict layout_partition(const struct search *search, struct load *load,
                                      struct layout_room room, uint32_t *layers, uint32_t *counts,
                                      struct arena *arena)
@@ -315,31 +339,13 @@ enum layout_verdict layout_partition(const struct search *search, struct load *l
     const struct schedule_shape *shape = &load->work->shape;
     struct layout layout = open_layout(search, load, counts);
     fill_prefix(&layout, arena);
-    const bool by_chunk = goes_by_chunk(&layout);
     layout.caps = layout.alike ? room.caps : NULL;
     if (!layout.alike && room.limited && shape->chunks == 1) {
         const size_t beginnings = (size_t)shape->stages * (search->layers + 1);
         layout.unlike_caps = ARENA_PUSH(arena, uint32_t, beginnings);
         memset(layout.unlike_caps, 0xff, beginnings * sizeof *layout.unlike_caps);
     }
-    const double total = least_total_s(&layout);
-    struct partition_problem problem = {.stages = by_chunk ? shape->stages * shape->chunks
-                                                           : shape->stages,
-                                        .layers = search->layers,
-                                        .least = by_chunk ? 1 : shape->chunks,
-                                        .ceiling_s = find_ceiling_s(&layout, &room),
-                                        .stage_s = stage_s,
-                                        .fits = room.limited && !by_chunk ? stage_fits : NULL,
-                                        .alike = layout.alike,
-                                        .state = &layout};
-    if (work_count_sites(load->work) > 1) {
-        problem.weighs = layout.alike;
-        problem.weight = (double)shape->micro_batches * shape->chunks - 1.0;
-    }
-    if (search->problem->setup->runtime->even_layers) {
-        problem.least = search->layers / problem.stages; /* a rule: the stages divide the layers */
-    }
-    problem.floor_s = total / problem.stages * ROUNDING;
+    const struct partition_problem problem = pose(&layout, &room);
     uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
     double bottleneck_s;
     if (!partition_find(&problem, arena, stage_counts, &bottleneck_s)) {
@@ -348,6 +354,26 @@ enum layout_verdict layout_partition(const struct search *search, struct load *l
     spread(&layout, stage_counts, layers);
     const bool known = layout.caps != NULL || !room.limited;
     return known || all_fit(&layout) ? LAYOUT_FOUND : LAYOUT_NO_ROOM;
+}
+
+bool layout_other(const struct search *search, struct load *load, struct layout_room room,
+                  uint32_t *layers, uint32_t *counts, struct arena *arena)
+{
+    const struct schedule_shape *shape = &load->work->shape;
+    struct layout layout = open_layout(search, load, counts);
+    if (!layout.alike || work_count_sites(load->work) == 1) {
+        return false;
+    }
+    fill_prefix(&layout, arena);
+    layout.caps = room.caps;
+    const struct partition_problem problem = pose(&layout, &room);
+    uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
+    for (uint32_t chunk = 0; chunk < shape->stages * shape->chunks; chunk++) {
+        stage_counts[load->stream->chunk_place[chunk] / shape->chunks] += layers[chunk];
+    }
+    const bool moves = partition_climb(&problem, stage_counts);
+    spread(&layout, stage_counts, layers); /* questions about memory left other rows */
+    return moves;
 }
 
 /* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a

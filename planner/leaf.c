@@ -155,32 +155,63 @@ bool leaf_probe(struct search *search, struct variant *variant, const struct lea
     return fits;
 }
 
-static void judge_fully(struct trial *trial, const struct leaf *leaf)
+/* The best of a leaf's placements so far; layers NULL: none fits. */
+struct verdict {
+    bool looked; /* at any of them */
+    struct leaf best;
+};
+
+/* Of the placement that the trial holds. */
+static void judge_fully(struct trial *trial, struct verdict *verdict)
 {
     struct search *search = trial->search;
     const struct estimator *estimator = search->estimator;
+    struct leaf *best = &verdict->best;
     struct estimate estimate;
     estimator->combine(estimator->state, &trial->load, false, &search->scratch, &estimate);
-    search->certificate.evaluated++;
-    if (estimate.fits && estimate.step_s <= ranking_threshold_s(search)) {
-        struct leaf judged = *leaf;
-        judged.step_s = estimate.step_s;
-        copy_layers(search, trial, &judged);
-        ranking_push(search, &judged);
+    verdict->looked = true;
+    if (estimate.fits && estimate.step_s <= ranking_threshold_s(search) &&
+        (best->layers == NULL || estimate.step_s < best->step_s)) {
+        best->step_s = estimate.step_s;
+        copy_layers(search, trial, best);
     }
 }
 
-/* Of a leaf whose layers are placed. */
-static void judge_placed(struct trial *trial, const struct leaf *leaf)
+static bool may_win(const struct trial *trial)
 {
-    struct search *search = trial->search;
+    const struct search *search = trial->search;
     const struct estimator *estimator = search->estimator;
-    if (!search->options->no_prune &&
-        estimator->bound(estimator->state, &trial->load) * ROUNDING > ranking_threshold_s(search)) {
+    return search->options->no_prune ||
+           estimator->bound(estimator->state, &trial->load) * ROUNDING <=
+               ranking_threshold_s(search);
+}
+
+static void close_verdict(struct search *search, const struct verdict *verdict)
+{
+    if (!verdict->looked) {
         search->certificate.pruned[BOUND_PATH]++;
-    } else {
-        judge_fully(trial, leaf);
+        return;
     }
+    search->certificate.evaluated++;
+    if (verdict->best.layers != NULL) {
+        ranking_push(search, &verdict->best);
+    }
+}
+
+/* Of a leaf whose layers are placed within the room. */
+static void judge_placed(struct trial *trial, struct layout_room room, const struct leaf *leaf)
+{
+    struct verdict verdict = {.best = *leaf};
+    verdict.best.layers = NULL;
+    if (may_win(trial)) {
+        judge_fully(trial, &verdict);
+    }
+    if (layout_other(trial->search, &trial->load, room, trial->layers, trial->counts,
+                     &trial->search->scratch) &&
+        may_win(trial)) {
+        judge_fully(trial, &verdict);
+    }
+    close_verdict(trial->search, &verdict);
 }
 
 void leaf_judge(struct search *search, struct variant *variant, const struct leaf *leaf,
@@ -190,11 +221,11 @@ void leaf_judge(struct search *search, struct variant *variant, const struct lea
     struct trial trial;
     variant_keep(search, variant, leaf);
     open_trial(search, variant, leaf, &trial);
-    if (place(&trial, (struct layout_room){.limited = caps != NULL, .caps = caps}) !=
-        LAYOUT_FOUND) {
+    const struct layout_room room = {.limited = caps != NULL, .caps = caps};
+    if (place(&trial, room) != LAYOUT_FOUND) {
         BUG("layers that go onto their stages do not go again");
     }
-    judge_placed(&trial, leaf);
+    judge_placed(&trial, room, leaf);
     arena_pop(&search->scratch, mark);
 }
 
@@ -207,11 +238,14 @@ static enum layout_verdict judge_unlike(struct trial *trial, const struct leaf *
     const struct layout_room room = {.limited = true, .step_s = find_limit_s(search)};
     const enum layout_verdict verdict = place(trial, room);
     if (verdict == LAYOUT_FOUND) {
-        judge_placed(trial, leaf);
+        judge_placed(trial, room, leaf);
     } else if (prunes) {
         search->certificate.pruned[verdict == LAYOUT_NO_ROOM ? BOUND_MEMORY : BOUND_PATH]++;
     } else if (place(trial, (struct layout_room){.limited = false}) == LAYOUT_FOUND) {
-        judge_fully(trial, leaf);
+        struct verdict judged = {.best = *leaf};
+        judged.best.layers = NULL;
+        judge_fully(trial, &judged);
+        close_verdict(search, &judged);
     }
     return verdict;
 }

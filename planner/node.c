@@ -1,5 +1,7 @@
 /* A node: its bound before anything is priced but kernels, its rank orders with their blocks
  * priced. */
+#include <string.h>
+
 #include "planner/planner_inside.h"
 
 struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
@@ -50,6 +52,7 @@ static unsigned long long compute_key(const struct model *model, const struct me
 struct compute_entry {
     unsigned long long key;
     struct pipeline_terms terms;
+    const double *kind_lags; /* NULL: one kind */
     struct compute_entry *next;
 };
 
@@ -64,18 +67,25 @@ static const struct compute_entry *find_compute(struct search *search, const str
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct order_work order = node_start(search, node, node->first_order, false);
+    const double *lags;
     work_sites_split(order.started, &search->scratch);
     node_price(search, &order);
     const struct pipeline_terms terms =
-        pipeline_terms_of_kinds(order.started, order.pieces, &search->scratch);
-    arena_pop(&search->scratch, mark);
+        pipeline_terms_of_kinds(order.started, order.pieces, &search->scratch, &lags);
     struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);
-    *entry = (struct compute_entry){key, terms, *bucket};
+    *entry = (struct compute_entry){.key = key, .terms = terms, .next = *bucket};
+    if (lags != NULL) {
+        const uint32_t kinds = search->problem->cluster->accelerator_count;
+        double *kept = ARENA_PUSH(search->arena, double, kinds);
+        memcpy(kept, lags, kinds * sizeof *kept);
+        entry->kind_lags = kept;
+    }
+    arena_pop(&search->scratch, mark);
     *bucket = entry;
     return entry;
 }
 
-void node_bound(struct search *search, struct mesh_node *node)
+static struct pipeline_terms compute_terms(struct search *search, const struct mesh_node *node)
 {
     const struct forms *forms = space_forms(search, node);
     struct pipeline_terms terms = find_compute(search, node)->terms;
@@ -84,6 +94,12 @@ void node_bound(struct search *search, struct mesh_node *node)
     terms.micro_batches = forms->micro_batches;
     terms.chunks = forms->most_chunks;
     terms.splits = forms->splits;
+    return terms;
+}
+
+void node_bound(struct search *search, struct mesh_node *node)
+{
+    const struct pipeline_terms terms = compute_terms(search, node);
     node->bound_s = pipeline_bound_s(&terms);
 }
 
@@ -114,4 +130,22 @@ bool node_passes(struct search *search, const struct mesh_node *node,
     terms.chunks = forms->most_chunks;
     terms.splits = forms->splits;
     return terms_pass(search, &terms);
+}
+
+bool node_order_passes(struct search *search, const struct mesh_node *node, uint32_t order)
+{
+    const struct compute_entry *compute = find_compute(search, node);
+    if (compute->kind_lags == NULL) {
+        return true;
+    }
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    struct pipeline_terms terms = compute_terms(search, node);
+    struct work_sites sites;
+    work_sites_build(search->problem, space_plan(search, node, order, &search->scratch),
+                     &search->scratch, &sites);
+    terms.stage_lags =
+        pipeline_find_lags(&sites, compute->kind_lags, terms.stages, &search->scratch);
+    const bool passes = terms_pass(search, &terms);
+    arena_pop(&search->scratch, mark);
+    return passes;
 }

@@ -38,5 +38,8 @@ bool partition_find(const struct partition_problem *problem, struct arena *arena
  * objective. Like layers. */
 void partition_weigh(const struct partition_problem *problem, struct arena *arena,
                      uint32_t *counts);
+/* partition_climb.c: from those counts on, layer by layer to a smaller max over the stages of what
+ * runs before the stage once, and in it for every micro-batch. False: none is smaller. */
+bool partition_climb(const struct partition_problem *problem, uint32_t *counts);
 
 #endif

@@ -93,21 +93,35 @@ struct pipeline_terms pipeline_terms_of_sites(const struct work *work, const str
 /* A stage is no faster than the mean of its devices, so the stages together no faster than the mean
  * of all. */
 struct pipeline_terms pipeline_terms_of_kinds(const struct work *work, const struct piece *pieces,
-                                              struct arena *arena)
+                                              struct arena *arena, const double **lags)
 {
     const struct rank_map *map = work->sites.map;
     const uint32_t *kinds = work->problem->cluster->device_kind;
     const uint32_t devices = (uint32_t)plan_count_devices(work->plan);
     const struct piece *least = pipeline_fastest(work, pieces, arena);
     struct pipeline_terms terms = pipeline_terms_find(work, least, true);
+    *lags = NULL;
     if (work_count_sites(work) == 1) {
         return terms;
     }
-    const double *lags = find_lags(work, pieces, least, true, arena);
+    *lags = find_lags(work, pieces, least, true, arena);
     double speed = 0.0;
     for (uint32_t place = 0; place < devices; place++) {
-        speed += 1.0 / lags[kinds[map == NULL ? place : map->devices[place]]];
+        speed += 1.0 / (*lags)[kinds[map == NULL ? place : map->devices[place]]];
     }
     terms.lost_frac = 1.0 - speed / devices;
     return terms;
+}
+
+const double *pipeline_find_lags(const struct work_sites *sites, const double *kind_lags,
+                                 uint32_t stages, struct arena *arena)
+{
+    double *lags = ARENA_PUSH(arena, double, stages);
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        const struct work_site *site = &sites->items[sites->of_stage[stage]];
+        for (uint32_t i = 0; i < site->kind_count; i++) {
+            lags[stage] = number_larger(lags[stage], kind_lags[site->kinds[i]]);
+        }
+    }
+    return lags;
 }

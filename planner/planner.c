@@ -48,7 +48,8 @@ static void start_orders(struct search *search, const struct mesh_node *node, st
     const uint32_t all = space_orders(search, node, numbers);
     orders->items = ARENA_PUSH(&search->scratch, struct order_work, all);
     for (uint32_t i = 0; i < all; i++) {
-        const bool passes = quick_passes(search, node, numbers[i]);
+        const bool passes =
+            node_order_passes(search, node, numbers[i]) && quick_passes(search, node, numbers[i]);
         if (passes) {
             struct order_work *left = &orders->items[orders->count++];
             *left = node_start(search, node, numbers[i], true);
@@ -195,6 +196,44 @@ static void count_stated(const struct plan *plan, const struct work *work,
     work_count_blocks(work, layers, counts);
 }
 
+/* Layers as fast as memory allows; where it allows none, as if it were no limit. */
+static struct layout_room place(const struct search *search, struct load *load, uint32_t *layers,
+                                uint32_t *counts, struct arena *arena)
+{
+    struct layout_room room = {.limited = true};
+    if (layout_partition(search, load, room, layers, counts, arena) == LAYOUT_FOUND) {
+        return room;
+    }
+    room.limited = false;
+    if (layout_partition(search, load, room, layers, counts, arena) != LAYOUT_FOUND) {
+        BUG("%u layers do not go onto %u chunks: the plan was not checked", search->layers,
+            load->work->shape.stages * load->work->shape.chunks);
+    }
+    return room;
+}
+
+/* Chooses layers: of two placements the faster. */
+static void choose_layers(const struct search *search, struct load *load, uint32_t *layers,
+                          uint32_t *counts, struct arena *arena)
+{
+    const struct estimator *estimator = search->estimator;
+    const uint32_t chunks = load->work->shape.stages * load->work->shape.chunks;
+    uint32_t *others = ARENA_PUSH(arena, uint32_t, chunks);
+    const struct layout_room room = place(search, load, layers, counts, arena);
+    struct estimate one, other;
+    memcpy(others, layers, chunks * sizeof *others);
+    if (!layout_other(search, load, room, others, counts, arena)) {
+        return;
+    }
+    estimator->combine(estimator->state, load, false, arena, &other);
+    work_count_blocks(load->work, layers, counts);
+    estimator->combine(estimator->state, load, false, arena, &one);
+    if (other.fits >= one.fits && other.step_s < one.step_s) {
+        memcpy(layers, others, chunks * sizeof *others);
+        work_count_blocks(load->work, layers, counts);
+    }
+}
+
 void planner_complete(const struct problem *problem, const struct estimator *estimator,
                       struct plan *plan, struct arena *arena, struct estimate *out)
 {
@@ -215,13 +254,7 @@ void planner_complete(const struct problem *problem, const struct estimator *est
     if (plan->schedule.layers != NULL) {
         count_stated(plan, work, load.stream, layers, counts);
     } else {
-        if (layout_partition(&search, &load, (struct layout_room){.limited = true}, layers, counts,
-                             arena) != LAYOUT_FOUND &&
-            layout_partition(&search, &load, (struct layout_room){.limited = false}, layers, counts,
-                             arena) != LAYOUT_FOUND) {
-            BUG("%u layers do not go onto %u chunks: the plan was not checked", search.layers,
-                chunks);
-        }
+        choose_layers(&search, &load, layers, counts, arena);
         plan->schedule.stages = work->shape.stages;
         plan->schedule.layers = ARENA_PUSH(arena, uint32_t, chunks);
         for (uint32_t chunk = 0; chunk < chunks; chunk++) {

@@ -202,7 +202,10 @@ const struct piece *pipeline_fastest(const struct work *work, const struct piece
 struct pipeline_terms pipeline_terms_of_sites(const struct work *work, const struct piece *pieces,
                                               const struct piece *least, struct arena *arena);
 struct pipeline_terms pipeline_terms_of_kinds(const struct work *work, const struct piece *pieces,
-                                              struct arena *arena);
+                                              struct arena *arena, const double **kind_lags);
+/* Of stages, from those of kinds: the slowest device of a stage lags most. */
+const double *pipeline_find_lags(const struct work_sites *sites, const double *kind_lags,
+                                 uint32_t stages, struct arena *arena);
 
 /* --- node.c ----------------------------------------------------------------------------------- */
 struct variant;
@@ -226,6 +229,9 @@ struct orders {
 };
 
 void node_bound(struct search *search, struct mesh_node *node);
+/* May the node be fast enough with its stages on these devices, by compute alone? Nothing is priced
+ * for it. */
+bool node_order_passes(struct search *search, const struct mesh_node *node, uint32_t order);
 /* In scratch memory. all_forms: as for work_start. */
 struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
                              bool all_forms);
@@ -313,6 +319,10 @@ enum layout_verdict {
 enum layout_verdict layout_partition(const struct search *search, struct load *load,
                                      struct layout_room room, uint32_t *layers, uint32_t *counts,
                                      struct arena *arena);
+/* Of like layers on unlike stages, placed by layout_partition: another placement that may be
+ * faster. False: there is none. */
+bool layout_other(const struct search *search, struct load *load, struct layout_room room,
+                  uint32_t *layers, uint32_t *counts, struct arena *arena);
 /* One kind of middle layer? */
 bool layout_is_alike(const struct model *model);
 /* Of alike layers: most that memory allows per stage; false when they do not suffice. */
