@@ -141,15 +141,16 @@ struct replay_times costmodel_times(const struct load *load, struct stream_notes
             chunk + 1 == chunks ? 0.0 : estimator_send_s(load, stages[chunk], stages[chunk + 1]);
     }
     find_releases(load, notes);
-    return (struct replay_times){.forward_s = notes->forward_s,
-                                 .backward_s = notes->backward_s,
-                                 .input_s = notes->input_s,
-                                 .weight_s = notes->weight_s,
-                                 .send_s = notes->send_s,
-                                 .send_back_s = load->work->forward_only ? NULL : notes->send_s,
-                                 .release_s = notes->release_s,
-                                 .send_blocks =
-                                     !load->work->problem->setup->runtime->overlaps_send};
+    return (struct replay_times){
+        .forward_s = notes->forward_s,
+        .backward_s = notes->backward_s,
+        .input_s = notes->input_s,
+        .weight_s = notes->weight_s,
+        .send_s = notes->send_s,
+        .send_back_s = load->work->forward_only ? NULL : notes->send_s,
+        .release_s = notes->release_s,
+        .send_blocks =
+            runtime_send_blocks(load->work->problem->setup->runtime, load->work->shape.chunks)};
 }
 
 static double stage_sum(const struct load *load, const struct stream *stream, uint32_t stage,

@@ -38,7 +38,8 @@ const char *express_find_variant(const struct plan *plan, const char *dim);
 /* Policies: states over all ranks with the same weights, recomputation. */
 struct express_states {
     uint32_t zero;              /* level of sharding, 0: none */
-    const char *granularity;    /* "selective", "full", NULL: nothing is recomputed */
+    const char *granularity;    /* "selective", "latents", "full", NULL: nothing is
+                                 * recomputed */
     uint64_t layers;            /* "full": the first so many of each chunk, UINT64_MAX: all */
 };
 void express_find_states(const struct plan *plan, struct express_states *out);

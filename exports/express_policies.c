@@ -119,7 +119,8 @@ static bool check_keep(const struct asked *asked, const struct policy_use *use)
                          "activations that are kept by '%s' are not exported to %s", what,
                          asked->target);
     bool good = check_fields(asked, use, known);
-    if (strcmp(word_of(use, "granularity"), "selective") == 0 &&
+    const char *granularity = word_of(use, "granularity");
+    if (granularity[0] != '\0' && strcmp(granularity, "full") != 0 &&
         count_of(use, "layers", UINT64_MAX) != UINT64_MAX)
         good = diag_push(asked->diag, DIAG_X605, nowhere, "leave the number of layers out",
                          "%s recomputes selectively in all layers, not in %llu", asked->target,
@@ -154,8 +155,9 @@ void express_find_states(const struct plan *plan, struct express_states *out)
         strcmp(word_of(keep, "granularity"), "none") == 0)
         return;
     out->layers = count_of(keep, "layers", UINT64_MAX);
-    if (strcmp(word_of(keep, "granularity"), "selective") == 0)
-        out->granularity = "selective";
+    if (strcmp(word_of(keep, "granularity"), "selective") == 0 ||
+        strcmp(word_of(keep, "granularity"), "latents") == 0)
+        out->granularity = word_of(keep, "granularity");
     else if (out->layers > 0)
         out->granularity = "full";
 }

@@ -105,7 +105,10 @@ static void push_recompute(const struct problem *problem, const struct plan *pla
     express_find_states(plan, &states);
     if (states.granularity == NULL)
         return;
-    megatron_push(out, "--recompute-granularity", "%s", states.granularity);
+    const bool latents = strcmp(states.granularity, "latents") == 0;
+    megatron_push(out, "--recompute-granularity", "%s", latents ? "selective" : states.granularity);
+    if (latents)
+        megatron_push(out, "--recompute-modules", "mla_up_proj");
     if (strcmp(states.granularity, "full") != 0)
         return;
     const bool all = states.layers >= express_find_most_layers(problem, plan);

@@ -281,6 +281,12 @@ static void take_schedule(struct configuration *configuration, const struct size
 
 /* --- states ----------------------------------------------------------------------------------- */
 
+static bool is_only(const struct setting *setting, const char *word)
+{
+    return strcmp(setting->text, word) == 0 ||
+           (setting->item_count == 1 && strcmp(setting->items[0].text, word) == 0);
+}
+
 static void take_recompute(struct configuration *configuration)
 {
     const bool activations =
@@ -290,18 +296,18 @@ static void take_recompute(struct configuration *configuration)
     const char *method = configuration_take_word(configuration, "recompute-method", "uniform");
     const uint64_t layers = configuration_take_count(configuration, "recompute-num-layers", 1);
     const struct setting *modules = configuration_take(configuration, "recompute-modules");
-    const bool core =
-        modules == NULL || strcmp(modules->text, "core_attn") == 0 ||
-        (modules->item_count == 1 && strcmp(modules->items[0].text, "core_attn") == 0);
+    const bool core = modules == NULL || is_only(modules, "core_attn");
+    const bool latents = modules != NULL && is_only(modules, "mla_up_proj");
     if (kind == NULL) {
         return;
     }
-    if (strcmp(kind, "selective") == 0 && !core) {
-        configuration_refuse(configuration, DIAG_X664, "recompute-modules", "core_attn",
-                             "recomputation of other modules than the attention core is not "
-                             "planned");
+    if (strcmp(kind, "selective") == 0 && !core && !latents) {
+        configuration_refuse(configuration, DIAG_X664, "recompute-modules",
+                             "core_attn or mla_up_proj",
+                             "recomputation of other modules than the attention core or the "
+                             "up-projections of latents is not planned");
     } else if (strcmp(kind, "selective") == 0) {
-        configuration_push_recompute(configuration, "selective", 0);
+        configuration_push_recompute(configuration, latents ? "latents" : "selective", 0);
     } else if (strcmp(method, "uniform") == 0 && layers != 1) {
         configuration_refuse(
             configuration, DIAG_X664, "recompute-num-layers", "--recompute-num-layers 1",

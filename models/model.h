@@ -65,6 +65,8 @@ struct tensor {
     uint32_t tied_to;           /* weight that is the same memory elsewhere in the model, else
                                  * NO_INDEX */
     bool recomputable;          /* inside the attention core: dropped by selective recomputation */
+    bool remade;                /* made from a latent for the attention core: dropped by
+                                 * recomputation of the up-projections */
     bool frozen;                /* a weight that is not trained: no gradient, no optimiser state */
     bool cached;                /* kept per token while a sequence is generated: K and V, or
                                  * the latent that they are made from */
@@ -176,6 +178,8 @@ void model_dump(const struct model *model, struct json_writer *out);
 uint32_t model_find_axis(const struct model *model, const char *name);     /* NO_INDEX if none */
 /* Layers of the chain: sum of the counts of all runs. */
 uint32_t model_count_layers(const struct model *model);
+/* Has it tensors that are made from latents? */
+bool model_has_latents(const struct model *model);
 /* Parameters held, tied tensors once. Exact. */
 uint64_t model_count_parameters(const struct model *model);
 /* Parameters that one token meets: routed experts by their share. */

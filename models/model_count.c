@@ -105,6 +105,15 @@ uint64_t model_count_part_parameters(const struct model *model, uint32_t part)
     return count_part(model, part, false);
 }
 
+bool model_has_latents(const struct model *model)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < model->tensor_count; i++) {
+        has = has || model->tensors[i].remade;
+    }
+    return has;
+}
+
 uint64_t model_count_parameters(const struct model *model)
 {
     return count_chain(model, false);

@@ -148,6 +148,7 @@ uint32_t transformer_push_core(struct transformer_graph *graph, const struct tra
         transformer_push_weight(graph, op, "sinks", "heads", 1);
     }
     op->output = transformer_push_tensor(graph, core->name, core->output, TENSOR_ACTIVATION);
+    transformer_push_keep(op, op->output); /* flash attention's backward reads it again */
     set_density(graph, core->reads_memory, op);
     push_kept_inside(graph, op);
     return op->output;

@@ -145,6 +145,14 @@ static struct transformer_branch push_absorbed(struct transformer_graph *graph, 
 
 /* --- all tokens ------------------------------------------------------------------------------- */
 
+/* What the ops from `first` on write. */
+static void mark_remade(struct transformer_graph *graph, uint32_t first)
+{
+    for (uint32_t op = first; op < graph->model->op_count; op++) {
+        graph->model->tensors[graph->model->ops[op].output].remade = true;
+    }
+}
+
 struct transformer_branch transformer_push_latent_attention(struct transformer_graph *graph,
                                                             uint32_t input)
 {
@@ -160,15 +168,19 @@ struct transformer_branch transformer_push_latent_attention(struct transformer_g
     keep_cached(graph, rope);
     if (narrow) {
         q = transformer_push_norm_over(graph, "q_latent_norm", "batch seq", "q_rank", q);
+        const uint32_t up = graph->model->op_count;
         q = push_up(graph, "q_up", "q_rank", "qk_dim", q);
+        mark_remade(graph, up);
     }
     const uint32_t normed =
         transformer_push_norm_over(graph, "kv_latent_norm", "batch seq", "kv_rank", latent);
+    const uint32_t first = graph->model->op_count;
     const uint32_t nope = push_up(graph, "k_up", "kv_rank", "nope_dim", normed);
     const uint32_t v = push_up(graph, "v_up", "kv_rank", "value_dim", normed);
     graph->model->ops[graph->model->op_count - 1].joined = true;
     transformer_push_map(graph, "q_rope", QUERY_AXES, &q, ROPE_BYTES, ROPE_BYTES);
     const uint32_t k = push_key(graph, nope, rope);
+    mark_remade(graph, first);
     const uint32_t output = transformer_push_core(
         graph, &(struct transformer_core){.name = "attention",
                                           .domain = "batch seq keys heads qk_dim value_dim",

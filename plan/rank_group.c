@@ -80,3 +80,16 @@ uint32_t rank_group_find_device(const struct rank_group *group, uint32_t base, u
     assert(group->map == NULL || place < group->map->count);
     return group->map == NULL ? place : group->map->devices[place];
 }
+
+uint32_t rank_group_count_domains(const struct rank_group *group, uint32_t domain_devices)
+{
+    uint32_t count = 1;
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        const uint32_t stride = group->steps[s].stride, size = group->steps[s].size;
+        const uint64_t reach = (uint64_t)stride * size;
+        count *= stride >= domain_devices ? size
+                 : reach > domain_devices ? (uint32_t)(reach / domain_devices)
+                                          : 1;
+    }
+    return count;
+}

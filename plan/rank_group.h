@@ -35,4 +35,8 @@ uint32_t rank_group_find_base(const struct rank_group *group, uint32_t place);
 /* Device of the rank, rank < group->ranks. */
 uint32_t rank_group_find_device(const struct rank_group *group, uint32_t base, uint32_t rank);
 
+/* How many domains of so many consecutive devices the ranks lie in, the first at a domain's
+ * start. */
+uint32_t rank_group_count_domains(const struct rank_group *group, uint32_t domain_devices);
+
 #endif

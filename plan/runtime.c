@@ -9,6 +9,7 @@
 static const char *const keys[] = {
     "format",
     "name",
+    "like",
     "summary",
     "source",
     "notes",
@@ -29,22 +30,28 @@ static const char *const keys[] = {
     "overlaps_gradient_reduce",
     "overlaps_parameter_gather",
     "overlaps_send",
+    "overlaps_send_of_chunks",
     "hides_regather",
     "gradient_bytes",
     "gradient_copy_bytes",
     "master_bytes",
     "saved_factor",
+    "sends_rows_once",
+    "saves_narrow",
+    "fuses_accumulation",
+    "fuses_loss",
+    "weighs_inside",
     "vocab_multiple",
     "op_overhead",
     "op_gap",
     "attention_frac",
     "portable_attention",
     "quantise_bytes",
-    "block_quantise_bytes",
     "stream_factor",
-    "dispatch_stall",
+    "dispatch_overhead",
     "overlaps_tensor",
     "tensor_exposed_frac",
+    "overlaps_exchange",
     "overlap_loss_frac",
     "step_overhead",
     "allocator_frac",
@@ -73,10 +80,12 @@ static bool is_among(const char *word, const char *const *names)
 }
 
 /* "zero_levels": [0, 1] to a bit set. */
-static bool read_levels(struct json_value object, uint32_t *out, struct diag *diag)
+static bool read_levels(struct json_value object, struct runtime *out, struct diag *diag)
 {
     struct json_value list = json_find(object, "zero_levels");
     uint32_t levels = 0;
+    if (json_is_absent(list) && out->zero_levels != 0)
+        return true;
     for (uint32_t i = 0; json_is_array(list) && i < json_count(list); i++) {
         uint64_t level = 0;
         if (!json_value_u64(json_find_index(list, i), &level) || level > 3)
@@ -87,7 +96,7 @@ static bool read_levels(struct json_value object, uint32_t *out, struct diag *di
     if (levels == 0)
         return diag_push(diag, DIAG_B106, json_place(json_is_absent(list) ? object : list), NULL,
                          "zero_levels must list the sharding levels accepted, such as [0, 1]");
-    *out = levels;
+    out->zero_levels = levels;
     return true;
 }
 
@@ -102,77 +111,104 @@ static bool read_lists(struct json_value object, struct arena *arena, struct run
     good = runtime_read_models(object, arena, out, diag) && good;
     good = runtime_read_names(object, "frameworks", arena, out->frameworks, diag) && good;
     good = runtime_read_ranks(object, arena, out, diag) && good;
-    return read_levels(object, &out->zero_levels, diag) && good;
+    return read_levels(object, out, diag) && good;
 }
 
 static bool read_flags(struct json_value object, struct runtime *out, struct diag *diag)
 {
-    bool good = json_read_bool_or(object, "zero_pipeline_only_first", false,
-                                  &out->zero_pipeline_only_first, diag);
-    good =
-        json_read_bool_or(object, "chunks_on_one_stage", false, &out->chunks_on_one_stage, diag) &&
-        good;
-    good = json_read_bool_or(object, "even_layers", false, &out->even_layers, diag) && good;
-    good = json_read_bool_or(object, "unsharded_alone", false, &out->unsharded_alone, diag) && good;
-    good = json_read_bool_or(object, "overlaps_gradient_reduce", false,
-                             &out->overlaps_gradient_reduce, diag) &&
-           good;
-    good = json_read_bool_or(object, "overlaps_parameter_gather", false,
-                             &out->overlaps_parameter_gather, diag) &&
-           good;
-    good = json_read_bool_or(object, "overlaps_send", false, &out->overlaps_send, diag) && good;
-    return json_read_bool_or(object, "hides_regather", false, &out->hides_regather, diag) && good;
+    const struct {
+        const char *key;
+        bool *flag;
+    } flags[] = {
+        {"zero_pipeline_only_first", &out->zero_pipeline_only_first},
+        {"chunks_on_one_stage", &out->chunks_on_one_stage},
+        {"even_layers", &out->even_layers},
+        {"unsharded_alone", &out->unsharded_alone},
+        {"overlaps_gradient_reduce", &out->overlaps_gradient_reduce},
+        {"overlaps_parameter_gather", &out->overlaps_parameter_gather},
+        {"overlaps_send", &out->overlaps_send},
+        {"overlaps_send_of_chunks", &out->overlaps_send_of_chunks},
+        {"overlaps_tensor", &out->overlaps_tensor},
+        {"overlaps_exchange", &out->overlaps_exchange},
+        {"hides_regather", &out->hides_regather},
+        {"portable_attention", &out->portable_attention},
+        {"sends_rows_once", &out->sends_rows_once},
+        {"saves_narrow", &out->saves_narrow},
+        {"fuses_accumulation", &out->fuses_accumulation},
+        {"fuses_loss", &out->fuses_loss},
+        {"weighs_inside", &out->weighs_inside},
+    };
+    bool good = true;
+    for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        good = json_read_bool_or(object, flags[i].key, *flags[i].flag, flags[i].flag, diag) && good;
+    return good;
 }
 
-static bool read_kernels(struct json_value object, struct runtime *out, struct diag *diag)
+static bool read_numbers(struct json_value object, struct runtime *out, struct diag *diag)
 {
-    bool good =
-        json_read_quantity_or(object, "op_overhead", UNIT_SECONDS, 0, &out->op_overhead_s, diag);
-    good = json_read_quantity_or(object, "op_gap", UNIT_SECONDS, 0, &out->op_gap_s, diag) && good;
-    good = json_read_double_or(object, "attention_frac", 0.01, 1, 1, &out->attention_frac, diag) &&
-           good;
-    good = json_read_bool_or(object, "portable_attention", false, &out->portable_attention, diag) &&
-           good;
-    good =
-        json_read_double_or(object, "quantise_bytes", 0, 64, 0, &out->quantise_bytes, diag) && good;
-    good = json_read_double_or(object, "block_quantise_bytes", 0, 64, out->quantise_bytes,
-                               &out->block_quantise_bytes, diag) &&
-           good;
-    good =
-        json_read_double_or(object, "stream_factor", 1, 16, 1, &out->stream_factor, diag) && good;
-    good = json_read_quantity_or(object, "dispatch_stall", UNIT_SECONDS, 0, &out->dispatch_stall_s,
-                                 diag) &&
-           good;
-    good = json_read_bool_or(object, "overlaps_tensor", false, &out->overlaps_tensor, diag) && good;
-    good = json_read_double_or(object, "tensor_exposed_frac", 0, 1, 1, &out->tensor_exposed_frac,
-                               diag) &&
-           good;
-    return json_read_double_or(object, "overlap_loss_frac", 0, 1, 0, &out->overlap_loss_frac,
-                               diag) &&
+    const struct {
+        const char *key;
+        double min, max, *number;
+    } numbers[] = {
+        {"attention_frac", 0.01, 1, &out->attention_frac},
+        {"quantise_bytes", 0, 64, &out->quantise_bytes},
+        {"stream_factor", 1, 16, &out->stream_factor},
+        {"tensor_exposed_frac", 0, 1, &out->tensor_exposed_frac},
+        {"overlap_loss_frac", 0, 1, &out->overlap_loss_frac},
+        {"saved_factor", 1, 16, &out->saved_factor},
+        {"allocator_frac", 0, 1, &out->allocator_frac},
+    };
+    bool good = true;
+    for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        good = json_read_double_or(object, numbers[i].key, numbers[i].min, numbers[i].max,
+                                   *numbers[i].number, numbers[i].number, diag) &&
+               good;
+    return good;
+}
+
+static bool read_times(struct json_value object, struct runtime *out, struct diag *diag)
+{
+    const struct {
+        const char *key;
+        double *seconds;
+    } times[] = {{"op_overhead", &out->op_overhead_s},
+                 {"op_gap", &out->op_gap_s},
+                 {"dispatch_overhead", &out->dispatch_overhead_s},
+                 {"step_overhead", &out->step_overhead_s}};
+    bool good = true;
+    for (uint32_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        good = json_read_quantity_or(object, times[i].key, UNIT_SECONDS, *times[i].seconds,
+                                     times[i].seconds, diag) &&
+               good;
+    return good;
+}
+
+/* What one parameter costs. Must be stated, but by a file that is like another. */
+static bool read_states(struct json_value object, bool inherits, struct runtime *out,
+                        struct diag *diag)
+{
+    bool good = inherits && json_is_absent(json_find(object, "gradient_bytes"));
+    good = good || json_read_u32(object, "gradient_bytes", 0, 16, &out->gradient_bytes, diag);
+    if (!inherits || !json_is_absent(json_find(object, "master_bytes")))
+        good = json_read_u32(object, "master_bytes", 0, 16, &out->master_bytes, diag) && good;
+    return json_read_u32_or(object, "gradient_copy_bytes", 0, 16, out->gradient_copy_bytes,
+                            &out->gradient_copy_bytes, diag) &&
            good;
 }
 
 static bool read_amounts(struct json_value object, struct runtime *out, struct diag *diag)
 {
     double context_bytes = 0, communicator_bytes = 0;
-    bool good = json_read_u32(object, "gradient_bytes", 0, 16, &out->gradient_bytes, diag);
-    good = json_read_u32_or(object, "gradient_copy_bytes", 0, 16, 0, &out->gradient_copy_bytes,
-                            diag) &&
+    bool good = json_read_u32_or(object, "vocab_multiple", 1, 1u << 20, out->vocab_multiple,
+                                 &out->vocab_multiple, diag);
+    good = read_numbers(object, out, diag) && good;
+    good = read_times(object, out, diag) && good;
+    good = json_read_quantity_or(object, "context", UNIT_BYTES, (double)out->context_bytes,
+                                 &context_bytes, diag) &&
            good;
-    good = json_read_double_or(object, "saved_factor", 1, 16, 1, &out->saved_factor, diag) && good;
-    good = json_read_u32(object, "master_bytes", 0, 16, &out->master_bytes, diag) && good;
-    good = json_read_u32_or(object, "vocab_multiple", 1, 1u << 20, 1, &out->vocab_multiple, diag) &&
+    good = json_read_quantity_or(object, "communicator", UNIT_BYTES,
+                                 (double)out->communicator_bytes, &communicator_bytes, diag) &&
            good;
-    good = read_kernels(object, out, diag) && good;
-    good = json_read_quantity_or(object, "step_overhead", UNIT_SECONDS, 0, &out->step_overhead_s,
-                                 diag) &&
-           good;
-    good =
-        json_read_double_or(object, "allocator_frac", 0, 1, 0, &out->allocator_frac, diag) && good;
-    good = json_read_quantity_or(object, "context", UNIT_BYTES, 0, &context_bytes, diag) && good;
-    good =
-        json_read_quantity_or(object, "communicator", UNIT_BYTES, 0, &communicator_bytes, diag) &&
-        good;
     if (context_bytes > BYTES_MAX || communicator_bytes > BYTES_MAX)
         return diag_push(diag, DIAG_B108, json_place(object), NULL,
                          "context and communicator must be below 1 TB");
@@ -193,6 +229,23 @@ static bool read_band(struct json_value object, struct runtime_band *out, struct
            json_read_u32(band, "rows", 1, 1u << 30, &out->rows, diag);
 }
 
+/* A file that is like another states only what differs; words of tables are its own. */
+static bool read_like(struct json_value object, struct arena *arena, struct runtime *out,
+                      struct diag *diag)
+{
+    const char *like = NULL;
+    if (json_is_absent(json_find(object, "like")))
+        return true;
+    if (!json_read_string(object, "like", arena, &like, diag) ||
+        !runtime_read(like, json_place(json_find(object, "like")), arena, out, diag))
+        return false;
+    if (strcmp(out->family, like) != 0)
+        return diag_push(diag, DIAG_B108, json_place(json_find(object, "like")), NULL,
+                         "'%s' is itself like '%s': be like that one", like, out->family);
+    memset(out->frameworks, 0, sizeof out->frameworks);
+    return true;
+}
+
 static bool read_object(struct json_value object, struct arena *arena, struct runtime *out,
                         struct diag *diag)
 {
@@ -201,11 +254,17 @@ static bool read_object(struct json_value object, struct arena *arena, struct ru
     bool good = json_read_choice(object, "format", formats, &format, diag);
     good = json_check_keys(object, keys, diag) && good;
     good = json_read_string(object, "name", arena, &out->name, diag) && good;
+    if (!good || !read_like(object, arena, out, diag))
+        return false;
+    const bool inherits = out->family != NULL;
+    good = json_read_string(object, "name", arena, &out->name, diag) && good;
+    out->family = inherits ? out->family : out->name;
     good = json_read_string_or(object, "summary", "", arena, &out->summary, diag) && good;
     good = json_read_string(object, "source", arena, &out->source, diag) && good;
     good = read_lists(object, arena, out, diag) && good;
     good = read_flags(object, out, diag) && good;
     good = read_band(object, &out->band, diag) && good;
+    good = read_states(object, inherits, out, diag) && good;
     return read_amounts(object, out, diag) && good;
 }
 
@@ -222,6 +281,11 @@ bool runtime_accepts_schedule(const struct runtime *runtime, const char *schedul
 bool runtime_accepts_dim(const struct runtime *runtime, const char *dim)
 {
     return runtime->dims[0] == NULL || is_among(dim, runtime->dims);
+}
+
+bool runtime_send_blocks(const struct runtime *runtime, uint32_t chunks)
+{
+    return !runtime->overlaps_send || (runtime->overlaps_send_of_chunks && chunks == 1);
 }
 
 bool runtime_accepts_variant(const struct runtime *runtime, const char *variant)
@@ -261,6 +325,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->overlaps_gradient_reduce,
         runtime->overlaps_parameter_gather,
         runtime->overlaps_send,
+        runtime->overlaps_send_of_chunks,
         runtime->hides_regather,
         runtime->gradient_bytes,
         runtime->gradient_copy_bytes,
@@ -272,10 +337,15 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->attention_frac,
         runtime->portable_attention,
         runtime->quantise_bytes,
-        runtime->block_quantise_bytes,
         runtime->stream_factor,
-        runtime->dispatch_stall_s,
+        runtime->dispatch_overhead_s,
         runtime->overlaps_tensor,
+        runtime->overlaps_exchange,
+        runtime->sends_rows_once,
+        runtime->saves_narrow,
+        runtime->fuses_accumulation,
+        runtime->fuses_loss,
+        runtime->weighs_inside,
         runtime->tensor_exposed_frac,
         runtime->overlap_loss_frac,
         runtime->step_overhead_s,
@@ -315,7 +385,11 @@ bool runtime_read(const char *name, struct diag_place place, struct arena *arena
     const char *path = data_folder_find(text_build(arena, "prices/runtimes/%s.json", name), arena);
     if (!json_open(path, false, arena, &document, diag))
         return false;
-    struct runtime runtime = {0};
+    struct runtime runtime = {.vocab_multiple = 1,
+                              .attention_frac = 1.0,
+                              .stream_factor = 1.0,
+                              .saved_factor = 1.0,
+                              .tensor_exposed_frac = 1.0};
     bool good = read_object(json_root(document), arena, &runtime, diag);
     json_close(document);
     if (good)

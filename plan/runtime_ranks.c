@@ -19,6 +19,7 @@ bool runtime_read_names(struct json_value object, const char *key, struct arena 
                              "%s must hold names", key);
         out[i] = text_build(arena, "%s", name);
     }
+    out[json_count(list)] = NULL;
     return true;
 }
 
@@ -54,7 +55,6 @@ static bool count_items(struct json_value object, const char *key, uint32_t most
                         struct diag *diag)
 {
     const struct json_value list = json_find(object, key);
-    *out = 0;
     if (json_is_null(list))
         return true;
     if (!json_is_array(list) || json_count(list) > most)
@@ -68,13 +68,15 @@ bool runtime_read_ranks(struct json_value object, struct arena *arena, struct ru
                         struct diag *diag)
 {
     bool good = count_items(object, "rank_orders", RUNTIME_ORDER_MAX, &out->order_count, diag);
-    good = json_read_bool_or(object, "other_rank_orders", false, &out->other_orders, diag) && good;
+    good = json_read_bool_or(object, "other_rank_orders", out->other_orders, &out->other_orders,
+                             diag) &&
+           good;
     good = count_items(object, "needs", RUNTIME_NEED_MAX, &out->need_count, diag) && good;
     const struct json_value orders = json_find(object, "rank_orders"),
                             needs = json_find(object, "needs");
-    for (uint32_t i = 0; i < out->order_count; i++)
+    for (uint32_t i = 0; i < json_count(orders); i++)
         good = read_order(json_find_index(orders, i), arena, &out->orders[i], diag) && good;
-    for (uint32_t i = 0; i < out->need_count; i++)
+    for (uint32_t i = 0; i < json_count(needs); i++)
         good = read_need(json_find_index(needs, i), arena, &out->needs[i], diag) && good;
     return good;
 }

@@ -47,6 +47,8 @@ struct runtime_band {
 struct runtime {
     const char *name;               /* as its data file says; "any" when none was named: the
                                      * union of what is known */
+    const char *family;             /* of the file that it is like, else its own name: constants
+                                     * that are fitted belong to a family */
     const char *summary;
     const char *schedules[RUNTIME_LIST_MAX];    /* accepted names, NULL-terminated; empty: all */
     const char *dims[RUNTIME_LIST_MAX];
@@ -71,6 +73,7 @@ struct runtime {
     bool overlaps_gradient_reduce;  /* gradient reduction under the backward of later layers */
     bool overlaps_parameter_gather; /* sharded parameters gathered under the first forward */
     bool overlaps_send;             /* pipeline sends do not block the sender's compute */
+    bool overlaps_send_of_chunks;   /* ... but where a stage has one chunk they do */
     bool hides_regather;            /* gathers repeated in backward run under the input-gradient
                                      * matmul */
     uint32_t gradient_bytes;        /* per parameter, as accumulated (4: fp32 main gradients) */
@@ -86,12 +89,24 @@ struct runtime {
                                      * in (0, 1] */
     bool portable_attention;        /* its fused attention is not written for the device's own
                                      * matrix instructions */
-    double quantise_bytes;          /* memory traffic per element that is brought to fp8 */
-    double block_quantise_bytes;    /* the same for formats with a scale per block: fp4, mxfp8 */
+    double quantise_bytes;          /* memory traffic per element that is brought to fp8 or fp4 */
     double stream_factor;           /* memory traffic of its bandwidth-bound ops over that of fused
                                      * ones, >= 1 */
-    double dispatch_stall_s;        /* device time lost where rows change their order by a choice
-                                     * made on the device (experts): the host waits for counts */
+    double dispatch_overhead_s;     /* host time, beyond op_overhead, where rows change their order
+                                     * by a choice made on the device (experts): many launches, a
+                                     * wait for counts */
+    bool overlaps_exchange;         /* exchanges of rows between experts run under the compute of
+                                     * another micro-batch */
+    bool sends_rows_once;           /* a row goes once to each node, or to each rank of one node,
+                                     * however many of its experts are there */
+    bool saves_narrow;              /* matmuls in fp8 or fp4 keep their input in that format for the
+                                     * backward */
+    bool fuses_accumulation;        /* weight gradients are added to those of earlier micro-batches
+                                     * by the matmul itself */
+    bool fuses_loss;                /* one kernel from logits to loss: the gradient overwrites the
+                                     * logits, no fp32 copy */
+    bool weighs_inside;             /* routing weights are applied before the experts' last matmul,
+                                     * whose result need not be kept */
     bool overlaps_tensor;           /* messages inside a layer run beside the matmuls they feed */
     double tensor_exposed_frac;     /* share of them that is not hidden then */
     double overlap_loss_frac;       /* share of the shorter of compute and hidden communication that
@@ -122,6 +137,8 @@ bool runtime_accepts_dim(const struct runtime *runtime, const char *dim);
 /* Where a dim stands in the rank order when nobody says: place in the runtime's first order;
  * without orders, or not in it, `otherwise`. Small is innermost. */
 uint32_t runtime_find_place(const struct runtime *runtime, const char *dim, uint32_t otherwise);
+/* Does a stage of that many chunks go on only when what it sends has arrived? */
+bool runtime_send_blocks(const struct runtime *runtime, uint32_t chunks);
 bool runtime_accepts_variant(const struct runtime *runtime, const char *variant);
 bool runtime_accepts_recompute(const struct runtime *runtime, const char *kind);
 

@@ -105,11 +105,11 @@ static struct work_block *new_block(struct work *work)
 }
 
 /* Blocks without a backward keep nothing for it. */
-static void push_backward(struct work_builder *builder, bool reruns_core, struct work_block *block)
+static void push_backward(struct work_builder *builder, struct work_block *block)
 {
     block->backward = (struct work_items){.count = 0};
     if (builder->backward) {
-        work_backward_build(builder, reruns_core, &block->backward);
+        work_backward_build(builder, block->keep, &block->backward);
     }
 }
 
@@ -121,7 +121,7 @@ static void push_block(struct work_builder *builder, uint32_t part)
     block->keep = KEEP_ALL;
     start_part(builder, part);
     work_forward_build(builder, &block->forward);
-    push_backward(builder, false, block);
+    push_backward(builder, block);
     work_memory_build(builder, block);
     work_weights_build(builder, block);
 }
@@ -140,8 +140,8 @@ static void push_form(struct work_builder *builder, uint32_t plain, enum work_ke
         work_push_copy(&block->backward, builder->arena, &block->forward, true);
         work_push_copy(&block->backward, builder->arena, &builder->work->blocks[plain].backward,
                        false);
-    } else if (work_core_is_dropped(builder)) {
-        push_backward(builder, true, block);
+    } else if (keep != KEEP_SELECTIVE || work_core_is_dropped(builder)) {
+        push_backward(builder, block);
     }
     work_memory_build(builder, block);
 }
@@ -164,6 +164,9 @@ static void push_blocks(struct work_builder *builder, bool all_forms)
         work->last_block = run + 1 == model->run_count ? block : work->last_block;
         if (middle && all_forms) {
             push_form(builder, block, KEEP_SELECTIVE);
+            if (model_has_latents(model)) {
+                push_form(builder, block, KEEP_LATENTS);
+            }
             push_form(builder, block, KEEP_BOUNDARY);
         }
     }

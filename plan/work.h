@@ -36,6 +36,9 @@ struct work_compute {
                                      * gradient, k input gradient */
     bool converts;                  /* OP_STREAM: to another number format */
     bool reorders;                  /* OP_STREAM: sends rows to experts, or brings them back */
+    bool permutes;                  /* OP_STREAM: rows change places */
+    bool counts;                    /* reorders, and the host must know how many before it
+                                     * goes on */
     bool flash;                     /* OP_ATTENTION: flash kernel, else plain
                                      * matmul-softmax-matmul */
     uint64_t m, n, k, groups;       /* OP_CONTRACT */
@@ -96,6 +99,7 @@ struct work_items {
 enum work_keep {
     KEEP_ALL,           /* every tensor that the backward reads */
     KEEP_SELECTIVE,     /* not the attention core */
+    KEEP_LATENTS,       /* not what is made from latents for the attention core */
     KEEP_BOUNDARY,      /* the block's input only: full recomputation */
     KEEP_COUNT
 };

@@ -209,9 +209,9 @@ static void fill_attention(const struct work_builder *builder, const struct op *
     out->bytes *= out->pass == PASS_FORWARD ? 1.0 : 2.0;
 }
 
-/* Tokens become (token, expert) pairs, or the reverse. */
-static bool reorders(const struct work_builder *builder, const struct op *op)
+bool work_op_reorders(const struct work_builder *builder, uint32_t index)
 {
+    const struct op *op = &builder->model->ops[builder->part->first_op + index];
     const struct tensor *output = &builder->model->tensors[op->output];
     bool changes = false;
     for (uint32_t i = 0; i < op->input_count; i++) {
@@ -231,6 +231,33 @@ double work_state_elements(const struct work_builder *builder, uint32_t op)
     return which->state == 0 ? 0.0 : shard_count_elements(builder->mesh, &state, &held);
 }
 
+/* The loss by one kernel (hardware_costs of the project's references, section 5.5: 4 to 6 bytes per
+ * logit): logits read for their sum, read again, overwritten by their gradient; nothing is left for
+ * the backward. */
+#define FUSED_LOSS_FORWARD_BYTES 6.0
+#define FUSED_LOSS_BACKWARD_BYTES 0.0
+
+static bool is_loss(const struct work_builder *builder, const struct op *op)
+{
+    bool kept = false;
+    for (uint32_t i = 0; i < op->keep_count; i++) {
+        const struct tensor *tensor = &builder->model->tensors[op->keeps[i]];
+        kept = kept ||
+               (tensor->class == TENSOR_STATISTIC && work_over_vocabulary(builder->model, tensor));
+    }
+    return kept;
+}
+
+static double traffic_bytes(const struct work_builder *builder, const struct op *op,
+                            enum work_pass pass)
+{
+    const bool forward = pass == PASS_FORWARD;
+    if (builder->problem->setup->runtime->fuses_loss && is_loss(builder, op)) {
+        return forward ? FUSED_LOSS_FORWARD_BYTES : FUSED_LOSS_BACKWARD_BYTES;
+    }
+    return forward ? op->forward_bytes : op->backward_bytes;
+}
+
 /* mirrored: which inputs are read over the images of their axes. */
 static void fill_traffic(const struct work_builder *builder, const struct op *op, uint32_t mirrored,
                          const struct shard_cut *cut, struct work_compute *out)
@@ -240,20 +267,15 @@ static void fill_traffic(const struct work_builder *builder, const struct op *op
         const double read = touched(builder, cut, op->inputs[i], (mirrored >> i & 1u) != 0);
         elements = read > elements ? read : elements;
     }
-    out->bytes = elements * (out->pass == PASS_FORWARD ? op->forward_bytes : op->backward_bytes);
-    out->reorders = reorders(builder, op);
+    out->bytes = elements * traffic_bytes(builder, op, out->pass);
 }
 
-/* Matrix multiplies whose result must be exact stay in 16 bits: logits, and what feeds a choice
- * (routers). */
-static enum dtype contract_dtype(const struct work_builder *builder, const struct op *op)
+enum dtype work_contract_dtype(const struct work_builder *builder, const struct op *op)
 {
     const enum dtype dtype = builder->problem->setup->dtype;
     const struct tensor *output = &builder->model->tensors[op->output];
     bool exact = output->class == TENSOR_STATISTIC;
-    for (uint32_t i = 0; i < builder->model->axis_count; i++) {
-        exact = exact || (has_axis(output->axes, i) && builder->model->axes[i].padded);
-    }
+    exact = exact || work_over_vocabulary(builder->model, output);
     return exact && (dtype == DTYPE_FP8 || dtype == DTYPE_FP4) ? DTYPE_BF16 : dtype;
 }
 
@@ -265,13 +287,8 @@ bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_p
     if (which->kind != OP_CONTRACT || which->joined) {
         return false;
     }
-    const enum dtype dtype = contract_dtype(builder, which);
-    const double per_element =
-        dtype == DTYPE_FP4 ? runtime->block_quantise_bytes : runtime->quantise_bytes;
-    if (per_element == 0.0) {
-        return false;
-    }
-    if (dtype != DTYPE_FP8 && dtype != DTYPE_FP4) {
+    const enum dtype dtype = work_contract_dtype(builder, which);
+    if (runtime->quantise_bytes == 0.0 || (dtype != DTYPE_FP8 && dtype != DTYPE_FP4)) {
         return false;
     }
     const struct shard_cut *cut = &builder->cuts[op];
@@ -283,7 +300,7 @@ bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_p
     out->pass = pass;
     out->density_frac = 1.0;
     out->dtype = dtype;
-    out->bytes = touched(builder, cut, tensor, false) * per_element;
+    out->bytes = touched(builder, cut, tensor, false) * runtime->quantise_bytes;
     return true;
 }
 
@@ -319,11 +336,17 @@ struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
     switch (which->kind) {
     case OP_CONTRACT:
         fill_contract(builder, which, cut, &out);
-        out.dtype = contract_dtype(builder, which);
+        out.dtype = work_contract_dtype(builder, which);
         break;
     case OP_ATTENTION: fill_attention(builder, which, cut, &out); break;
     case OP_STREAM:
-    case OP_LOOKUP: fill_stream(builder, which, cut, &out); break;
+    case OP_LOOKUP:
+        fill_stream(builder, which, cut, &out);
+        out.reorders = work_op_reorders(builder, op);
+        out.counts = out.reorders && pass == PASS_FORWARD &&
+                     builder->model->tensors[which->output].density < 1.0;
+        out.permutes = out.reorders;
+        break;
     case OP_KERNEL: fill_kernel(builder, which, cut, &out); break;
     case OP_KIND_COUNT: BUG("op '%s' is of no kind", which->name);
     }

@@ -104,9 +104,10 @@ enum move_set { MOVES_ALL, MOVES_TRAVELLING, MOVES_OTHER };
 struct move_choice {
     enum move_set set;
     bool hidden;
+    enum work_pass pass;
 };
 
-static const struct move_choice all_moves = {MOVES_ALL, false};
+static const struct move_choice all_moves = {MOVES_ALL, false, PASS_FORWARD};
 
 struct transition {
     uint32_t tensor;
@@ -121,22 +122,35 @@ static void push_moves(struct work_builder *builder, struct transition transitio
     struct shard_move moves[SHARD_MOVE_MAX];
     const uint32_t count =
         shard_moves_find(builder->mesh, which, transition.from, transition.to, moves);
+    /* rows on their way to experts or back, beside another micro-batch's work */
+    const struct runtime *runtime = builder->problem->setup->runtime;
+    const bool beside = runtime->overlaps_exchange && which->density < 1.0;
+    const bool once = runtime->sends_rows_once && which->density < 1.0;
+    const double chosen = once ? work_count_chosen(builder, transition.tensor) : 1.0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pieces = travelling_pieces(builder, &moves[i]);
         if (choice.set != MOVES_ALL && (pieces > 0) != (choice.set == MOVES_TRAVELLING)) {
             continue;
         }
+        const uint32_t group = work_group_of_atoms(builder->work, builder->mesh, moves[i].atoms);
+        const bool travels_once = once && moves[i].action == SHARD_EXCHANGE;
+        const double sent = travels_once ? work_sent_frac(builder, group, chosen) : 1.0;
         work_push_message(
             out, builder->arena,
             (struct work_message){
                 .kind = kind_of(moves[i].action),
-                .group = work_group_of_atoms(builder->work, builder->mesh, moves[i].atoms),
-                .bytes = moves[i].elements * work_element_bytes(builder->problem, which),
+                .group = group,
+                .bytes = moves[i].elements * work_element_bytes(builder->problem, which) * sent,
                 .dim = moves[i].dim,
                 .cause = cause_of(moves[i].action),
-                .overlap = pieces > 0 || choice.hidden ? OVERLAP_NEXT : OVERLAP_NONE,
+                .overlap = beside && moves[i].action == SHARD_EXCHANGE ? OVERLAP_BLOCK
+                           : pieces > 0 || choice.hidden               ? OVERLAP_NEXT
+                                                                       : OVERLAP_NONE,
                 .pieces = pieces > 0 ? pieces : 1,
                 .period = 1});
+        if (which->density < 1.0 && moves[i].action == SHARD_EXCHANGE) {
+            work_push_sort(builder, choice.pass, moves[i].elements, out);
+        }
     }
 }
 
@@ -347,7 +361,7 @@ static void push_regathers(struct work_builder *builder, struct unit unit, struc
             if (reads_again(which, tensor) && work_op_keeps(builder, op) &&
                 builder->known[tensor] && deliver(builder, log, tensor, wanted)) {
                 push_moves(builder, (struct transition){tensor, builder->stored[tensor], wanted},
-                           (struct move_choice){MOVES_ALL, hidden}, out);
+                           (struct move_choice){MOVES_ALL, hidden, PASS_INPUT_GRADIENT}, out);
             }
         }
     }
@@ -386,7 +400,8 @@ static void push_backward_unit(struct work_builder *builder, struct unit unit,
 {
     push_regathers(builder, unit, log, out);
     for (uint32_t op = unit.first; op <= unit.last; op++) {
-        push_input_moves(builder, op, (struct move_choice){MOVES_TRAVELLING, true}, out);
+        push_input_moves(builder, op,
+                         (struct move_choice){MOVES_TRAVELLING, true, PASS_INPUT_GRADIENT}, out);
     }
     for (uint32_t op = unit.first; op <= unit.last; op++) {
         struct work_compute quantise;
@@ -398,7 +413,8 @@ static void push_backward_unit(struct work_builder *builder, struct unit unit,
     const bool hidden = builder->problem->setup->runtime->hides_regather &&
                         op_at(builder, unit.first)->kind == OP_CONTRACT;
     for (uint32_t op = unit.first; op <= unit.last; op++) {
-        push_input_moves(builder, op, (struct move_choice){MOVES_OTHER, hidden}, out);
+        push_input_moves(builder, op,
+                         (struct move_choice){MOVES_OTHER, hidden, PASS_INPUT_GRADIENT}, out);
     }
     push_pass(builder, unit, PASS_WEIGHT_GRADIENT, out);
 }
@@ -431,7 +447,30 @@ bool work_core_is_dropped(const struct work_builder *builder)
     return false;
 }
 
-void work_backward_build(struct work_builder *builder, bool reruns_core, struct work_items *out)
+static void push_again(const struct work_builder *builder, uint32_t op, struct work_items *out)
+{
+    struct work_compute again = work_amount(builder, op, PASS_FORWARD);
+    again.recompute = true;
+    work_push_compute(out, builder->arena, again);
+}
+
+/* What the form dropped and this op's backward reads: made again. All that is made from latents is
+ * for the attention core. */
+static void push_dropped(const struct work_builder *builder, enum work_keep keep, uint32_t op,
+                         struct work_items *out)
+{
+    if (keep == KEEP_SELECTIVE && op_is_rerun(builder, op)) {
+        push_again(builder, op, out);
+    }
+    const bool reads = keep == KEEP_LATENTS && op_at(builder, op)->kind == OP_ATTENTION;
+    for (uint32_t before = 0; reads && before < op; before++) {
+        if (builder->model->tensors[op_at(builder, before)->output].remade) {
+            push_again(builder, before, out);
+        }
+    }
+}
+
+void work_backward_build(struct work_builder *builder, enum work_keep keep, struct work_items *out)
 {
     const struct part *part = builder->part;
     struct deliveries log = {.count = 0};
@@ -448,11 +487,7 @@ void work_backward_build(struct work_builder *builder, bool reruns_core, struct 
             assert(unit.first > 0);
             unit.first--;
         }
-        if (reruns_core && op_is_rerun(builder, unit.first)) {
-            struct work_compute again = work_amount(builder, unit.first, PASS_FORWARD);
-            again.recompute = true;
-            work_push_compute(out, builder->arena, again);
-        }
+        push_dropped(builder, keep, unit.first, out);
         push_backward_unit(builder, unit, &log, out);
         left = unit.first;
     }

@@ -41,6 +41,21 @@ struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
 
 /* What stays per sequence of a micro-batch on one device while tokens are generated. */
 double work_state_elements(const struct work_builder *builder, uint32_t op);
+/* Format of the matrix units that do it: those whose result must be exact (logits, and what feeds a
+ * choice: routers) stay in 16 bits. */
+enum dtype work_contract_dtype(const struct work_builder *builder, const struct op *op);
+/* Do tokens become (token, expert) pairs, or the reverse? */
+bool work_op_reorders(const struct work_builder *builder, uint32_t op);
+/* Of how many points the rows of a routed tensor are chosen for (experts per token); 1: of none. */
+double work_count_chosen(const struct work_builder *builder, uint32_t tensor);
+/* Share of an exchange of rows over that group which travels where each goes once to every node,
+ * not once for each of the `chosen` experts. */
+double work_sent_frac(const struct work_builder *builder, uint32_t group, double chosen);
+/* The kernel that puts exchanged rows in order; elements: of one rank's send buffer. */
+void work_push_sort(struct work_builder *builder, enum work_pass pass, double elements,
+                    struct work_items *out);
+/* Is it one of the large tensors at the end: logits, their gradients? */
+bool work_over_vocabulary(const struct model *model, const struct tensor *tensor);
 
 /* Bringing what the op reads in that pass to fp8 or fp4; false when nothing has to be. */
 bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_pass pass,
@@ -52,7 +67,8 @@ struct shard_state work_boundary_state(const struct work_builder *builder,
 
 /* Lists of a block whose part is builder->part. */
 void work_forward_build(struct work_builder *builder, struct work_items *out);
-void work_backward_build(struct work_builder *builder, bool reruns_core, struct work_items *out);
+void work_backward_build(struct work_builder *builder, enum work_keep keep,
+                         struct work_items *out);
 bool work_core_is_dropped(const struct work_builder *builder);
 
 /* Is the matrix of a matrix multiply frozen? Then it needs no weight gradient, nor its input

@@ -151,6 +151,32 @@ static void push_orthogonal(struct work *work, struct work_block *block,
     work_push_compute(&block->update, arena, update);
 }
 
+/* Gradients of a micro-batch added to those of earlier ones by a kernel of its own: what the matmul
+ * wrote is read, the sum read and written. Where the matmul adds, or every micro-batch is summed
+ * over ranks, there is none. */
+static void push_accumulation(struct work *work, struct work_block *block,
+                              const struct work_weights *weights, struct arena *arena)
+{
+    const struct setup *setup = work->problem->setup;
+    const double copy = (double)setup->runtime->gradient_copy_bytes;
+    const double own = gradient_bytes(work->problem);
+    const double sum = copy > own ? copy : own, fresh = copy > 0.0 && copy < own ? copy : 2.0;
+    if (setup->runtime->fuses_accumulation || setup->optimizer->in_place ||
+        weights->gradient_shards > 1 || work->shape.micro_batches < 2 ||
+        block->backward.count == 0) {
+        return;
+    }
+    work_push_compute(
+        &block->backward, arena,
+        (struct work_compute){.name = "accumulate",
+                              .kind = OP_STREAM,
+                              .pass = PASS_WEIGHT_GRADIENT,
+                              .converts = true,
+                              .dtype = setup->dtype,
+                              .density_frac = 1.0,
+                              .bytes = (double)weights->elements * (fresh + 2.0 * sum)});
+}
+
 static void push_update(struct work *work, struct work_block *block,
                         const struct work_weights *weights, struct arena *arena)
 {
@@ -201,6 +227,7 @@ static void push_lists(struct work *work, struct work_block *block,
 {
     push_gathers(work, block, weights, arena);
     if (!weights->frozen) {
+        push_accumulation(work, block, weights, arena);
         push_sums(work, block, weights, arena);
         push_update(work, block, weights, arena);
     }

@@ -30,10 +30,11 @@ static bool is_kept(const struct work_builder *builder, const struct tensor *ten
 {
     const bool exists =
         tensor->only == ATTENTION_ANY || tensor->only == builder->problem->setup->attention;
-    return exists && !(keep == KEEP_SELECTIVE && tensor->recomputable);
+    return exists && !(keep == KEEP_SELECTIVE && tensor->recomputable) &&
+           !(keep == KEEP_LATENTS && tensor->remade);
 }
 
-static bool over_vocabulary(const struct model *model, const struct tensor *tensor)
+bool work_over_vocabulary(const struct model *model, const struct tensor *tensor)
 {
     for (uint32_t i = 0; i < model->axis_count; i++) {
         if ((tensor->axes >> i & 1u) != 0 && model->axes[i].padded) {
@@ -65,25 +66,60 @@ bool work_op_keeps(const struct work_builder *builder, uint32_t op)
            !(op_at(builder, op)->kind == OP_CONTRACT && work_weight_is_frozen(builder, op));
 }
 
+/* Tensors counted so far: as they are, and as a matmul's copy in its narrow format. */
+struct seen {
+    uint32_t tensors[64 * OP_KEEP_MAX];
+    uint32_t count;
+};
+
+static bool is_new(struct seen *seen, uint32_t tensor)
+{
+    if (was_seen(seen->tensors, seen->count, tensor)) {
+        return false;
+    }
+    assert(seen->count < sizeof seen->tensors / sizeof seen->tensors[0]);
+    seen->tensors[seen->count++] = tensor;
+    return true;
+}
+
+/* What a fused loss or weights applied inside the experts make superfluous. */
+static bool is_spared(const struct work_builder *builder, uint32_t op, const struct tensor *tensor)
+{
+    const struct runtime *runtime = builder->problem->setup->runtime;
+    return (runtime->fuses_loss && tensor->class == TENSOR_STATISTIC &&
+            work_over_vocabulary(builder->model, tensor)) ||
+           (runtime->weighs_inside && tensor->density < 1.0 && work_op_reorders(builder, op));
+}
+
+/* Bytes per element of what this op keeps of a tensor. */
+static double kept_element_bytes(const struct work_builder *builder, uint32_t op, uint32_t tensor)
+{
+    const struct op *which = op_at(builder, op);
+    const bool narrow = builder->problem->setup->runtime->saves_narrow &&
+                        which->kind == OP_CONTRACT && which->inputs[0] == tensor;
+    const double wide = work_element_bytes(builder->problem, &builder->model->tensors[tensor]);
+    const enum dtype dtype = narrow ? work_contract_dtype(builder, which) : DTYPE_BF16;
+    return dtype == DTYPE_FP8 || dtype == DTYPE_FP4 ? dtype_bytes(dtype) : wide;
+}
+
 double work_saved_bytes(const struct work_builder *builder, enum work_keep keep, bool vocabulary)
 {
     const struct model *model = builder->model;
-    uint32_t seen[64 * OP_KEEP_MAX];
-    uint32_t count = 0;
+    struct seen wide = {.count = 0}, narrow = {.count = 0};
     double bytes = 0.0;
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         const struct op *which = op_at(builder, op);
         for (uint32_t i = 0; work_op_keeps(builder, op) && i < which->keep_count; i++) {
             const struct tensor *tensor = &model->tensors[which->keeps[i]];
-            if (was_seen(seen, count, which->keeps[i]) || !is_kept(builder, tensor, keep) ||
-                over_vocabulary(model, tensor) != vocabulary) {
+            const double element = kept_element_bytes(builder, op, which->keeps[i]);
+            const bool is_narrow = element < work_element_bytes(builder->problem, tensor);
+            if (!is_kept(builder, tensor, keep) || is_spared(builder, op, tensor) ||
+                work_over_vocabulary(model, tensor) != vocabulary ||
+                !is_new(is_narrow ? &narrow : &wide, which->keeps[i])) {
                 continue;
             }
-            assert(count < sizeof seen / sizeof seen[0]);
-            seen[count++] = which->keeps[i];
             const struct shard_state state = saved_state(builder, op, which->keeps[i]);
-            bytes += shard_count_elements(builder->mesh, tensor, &state) *
-                     work_element_bytes(builder->problem, tensor);
+            bytes += shard_count_elements(builder->mesh, tensor, &state) * element;
         }
     }
     return bytes;
@@ -99,7 +135,7 @@ static double op_working_bytes(const struct work_builder *builder, uint32_t op)
     for (uint32_t i = 0; i <= which->input_count; i++) {
         const uint32_t tensor = i < which->input_count ? which->inputs[i] : which->output;
         const struct tensor *what = &builder->model->tensors[tensor];
-        if (over_vocabulary(builder->model, what) && counts_logits) {
+        if (work_over_vocabulary(builder->model, what) && counts_logits) {
             continue;
         }
         const bool mirrored = i < which->input_count && (which->mirrored >> i & 1u) != 0;
@@ -223,7 +259,7 @@ static bool is_matrix(const struct work_builder *builder, uint32_t op, uint32_t 
     const struct op *which = op_at(builder, op);
     return builder->problem->setup->optimizer->matrix_steps > 0 && weight == 0 &&
            which->kind == OP_CONTRACT &&
-           !over_vocabulary(builder->model, &builder->model->tensors[which->weights[0]]);
+           !work_over_vocabulary(builder->model, &builder->model->tensors[which->weights[0]]);
 }
 
 /* Gradients of a weight are partial sums over every atom that cuts an axis which the weight

@@ -89,11 +89,12 @@ static double plain_s(const struct accelerator *device, const struct work_comput
 {
     const bool forward = item->pass == PASS_FORWARD;
     const uint64_t groups = item->batch * item->heads;
-    const struct matmul_shape scores = {item->queries, item->keys, item->head_dim, groups,
-                                        item->dtype};
-    const struct matmul_shape values = {item->queries,
-                                        item->value_dim > 0 ? item->value_dim : item->head_dim,
-                                        item->keys, groups, item->dtype};
+    const struct matmul_shape scores = {item->queries, item->keys,  item->head_dim,
+                                        groups,        item->dtype, 0.0};
+    const struct matmul_shape values = {
+        item->queries, item->value_dim > 0 ? item->value_dim : item->head_dim,
+        item->keys,    groups,
+        item->dtype,   0.0};
     const double matmuls_s =
         (price_matmul_s(device, &scores, bench) + price_matmul_s(device, &values, bench)) *
         (forward ? 1.0 : 2.0);

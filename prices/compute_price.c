@@ -21,6 +21,7 @@ struct asked {
     const struct accelerator *device;
     const struct measured_kernels *measured; /* NULL: nothing */
     bool bench;
+    double gradient_bytes; /* per element of what matmuls add weight gradients to; 0: to nothing */
     enum provenance provenance;
 };
 
@@ -46,9 +47,11 @@ static const struct residual_table *matmul_table(const struct measured_kernels *
 static double contract_s(struct asked *asked, const struct work_compute *const *items,
                          uint32_t count)
 {
-    struct matmul_shape shape = {items[0]->m, items[0]->n, items[0]->k, items[0]->groups,
-                                 items[0]->dtype};
+    struct matmul_shape shape = {items[0]->m,      items[0]->n,     items[0]->k,
+                                 items[0]->groups, items[0]->dtype, 0.0};
     double at[RESIDUAL_AXES_MAX];
+    /* gradients of earlier micro-batches are read, their sums written (section 5.1) */
+    shape.result_bytes = items[0]->pass == PASS_WEIGHT_GRADIENT ? 2.0 * asked->gradient_bytes : 0.0;
     for (uint32_t i = 1; i < count; i++) {
         shape.n += items[i]->pass == PASS_INPUT_GRADIENT ? 0 : items[i]->n;
         shape.k += items[i]->pass == PASS_INPUT_GRADIENT ? items[i]->k : 0;
@@ -120,12 +123,18 @@ static double stream_factor(const struct runtime *runtime, const struct work_com
     return fused || runtime->stream_factor < 1.0 ? 1.0 : runtime->stream_factor;
 }
 
-/* Around a kernel: gaps and small kernels of the runtime, a wait of the host for counts. */
+/* Around a kernel: gaps and small kernels of the runtime. Where the host has waited for counts it
+ * has not run ahead: the device waits for what it launches then. */
 static double lost_s(const struct runtime *runtime, const struct work_compute *item)
 {
-    return runtime == NULL ? 0.0
-                           : runtime->op_gap_s + (item->reorders ? runtime->dispatch_stall_s : 0.0);
+    return runtime == NULL
+               ? 0.0
+               : runtime->op_gap_s + (item->counts ? runtime->dispatch_overhead_s : 0.0);
 }
+
+/* Rows that change places: rate over that of streams in order (SimuMax on B200, 0.50 of the peak
+ * beside 0.666; hardware_costs of the project's references, section 5.5). */
+#define PERMUTE_FRAC 0.75
 
 double prices_compute_s(const struct prices *prices, uint32_t accelerator,
                         const struct work_compute *const *items, uint32_t count,
@@ -136,6 +145,9 @@ double prices_compute_s(const struct prices *prices, uint32_t accelerator,
         .device = &prices->accelerators[accelerator],
         .measured = prices->measured == NULL ? NULL : &prices->measured[accelerator],
         .bench = prices->bench,
+        .gradient_bytes = prices->runtime == NULL || !prices->runtime->fuses_accumulation
+                              ? 0.0
+                              : prices->runtime->gradient_bytes,
         .provenance = PROVENANCE_ANALYTIC,
     };
     double seconds = 0.0;
@@ -146,7 +158,8 @@ double prices_compute_s(const struct prices *prices, uint32_t accelerator,
             attention_s(&asked, items[0]) / attention_rate(asked.device, prices->runtime, items[0]);
         break;
     case OP_STREAM:
-        seconds = stream_s(&asked, items, count) * stream_factor(prices->runtime, items[0]);
+        seconds = stream_s(&asked, items, count) * stream_factor(prices->runtime, items[0]) /
+                  (items[0]->permutes ? PERMUTE_FRAC : 1.0);
         break;
     case OP_LOOKUP: seconds = stream_s(&asked, items, count); break;
     case OP_KERNEL: seconds = kernel_s(asked.device, items[0]); break;

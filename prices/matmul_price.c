@@ -96,8 +96,9 @@ double price_matmul_s(const struct accelerator *device, const struct matmul_shap
     shape.dtype = format_of(device, asked->dtype);
     const double m = (double)shape.m, n = (double)shape.n, k = (double)shape.k,
                  groups = (double)shape.groups, in_bytes = element_bytes(shape.dtype);
-    const double bytes =
-        groups * (in_bytes * (m * k + k * n) + number_larger(in_bytes, 2.0) * m * n);
+    const double out_bytes =
+        shape.result_bytes > 0.0 ? shape.result_bytes : number_larger(in_bytes, 2.0);
+    const double bytes = groups * (in_bytes * (m * k + k * n) + out_bytes * m * n);
     const double rate = device->peak_flops_per_s[shape.dtype] *
                         efficiency_frac(device, shape.dtype, bench) *
                         (bench ? 1.0 : price_clock_frac(device, shape.dtype));

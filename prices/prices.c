@@ -110,11 +110,14 @@ static double spread_loss_frac(const struct cluster *cluster)
 
 double prices_host_s(const struct prices *prices, const struct work_items *list)
 {
-    uint32_t launches = 0;
-    for (uint32_t i = 0; prices->runtime != NULL && i < list->count; i++) {
-        launches += list->items[i].is_message || !list->items[i].compute.joined ? 1 : 0;
+    const struct runtime *runtime = prices->runtime;
+    double seconds = 0.0;
+    for (uint32_t i = 0; runtime != NULL && i < list->count; i++) {
+        const struct work_item *item = &list->items[i];
+        seconds += item->is_message || !item->compute.joined ? runtime->op_overhead_s : 0.0;
+        seconds += !item->is_message && item->compute.reorders ? runtime->dispatch_overhead_s : 0.0;
     }
-    return launches == 0 ? 0.0 : launches * prices->runtime->op_overhead_s;
+    return seconds;
 }
 
 double prices_exposed_frac(const struct prices *prices, const struct work_message *message)

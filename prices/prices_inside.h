@@ -7,6 +7,7 @@
 struct matmul_shape {
     uint64_t m, n, k, groups;
     enum dtype dtype;
+    double result_bytes;    /* traffic per element of the result; 0: written once */
 };
 
 /* Of the clock that the gemm and attention groups assume, for hours of training. */

@@ -28,7 +28,8 @@ static void add_matmuls(const struct profile *profile, const struct accelerator 
         table->points = ARENA_PUSH(arena, struct residual_point, profile->matmul_count);
         for (uint32_t i = 0; i < profile->matmul_count; i++) {
             const struct profile_matmul *row = &profile->matmuls[i];
-            const struct matmul_shape shape = {row->m, row->n, row->k, row->groups, row->dtype};
+            const struct matmul_shape shape = {row->m,      row->n,     row->k,
+                                               row->groups, row->dtype, 0.0};
             double at[RESIDUAL_AXES_MAX];
             if (row->dtype != dtype) {
                 continue;

@@ -114,7 +114,8 @@ static void charge_pieces(struct walk *walk, uint32_t slot, const struct slot_ta
 static void charge_slots(struct walk *walk)
 {
     const struct step_run *run = walk->run;
-    const bool blocks = !run->load->work->problem->setup->runtime->overlaps_send;
+    const struct work *work = run->load->work;
+    const bool blocks = runtime_send_blocks(work->problem->setup->runtime, work->shape.chunks);
     for (uint32_t slot = run->slots.first_of_stage[walk->stage];
          slot <= slots_find_last(&run->slots, walk->stage); slot++) {
         const struct slot_tasks *tasks = tasks_of(walk, slot);

@@ -328,7 +328,7 @@ static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t s
                               estimator_send_s(run->load, from, to) * run->emit.message_factor);
         engine_push_edge(&run->engine, run->emit.cursor, tasks->send);
     }
-    if (!runtime_of(run)->overlaps_send) {
+    if (runtime_send_blocks(runtime_of(run), run->load->work->shape.chunks)) {
         run->emit.cursor = tasks->send;
     }
 }

@@ -12,12 +12,13 @@ static const struct runtime *runtime_of(const struct step_run *run)
 static void join_slots(struct step_run *run, uint32_t step)
 {
     struct slot_tasks *tasks = &run->tasks[(size_t)step * run->slots.count];
+    const bool blocks = runtime_send_blocks(runtime_of(run), run->load->work->shape.chunks);
     for (uint32_t slot = 0; slot < run->slots.count; slot++) {
         const uint32_t source = run->slots.source[slot];
         if (source != SLOT_NONE) {
             const struct slot_tasks *made = &tasks[run->slots.ends[source]];
             uint32_t sent = tasks[source].send;
-            if (!runtime_of(run)->overlaps_send && made->send != ENGINE_NO_TASK) {
+            if (blocks && made->send != ENGINE_NO_TASK) {
                 sent = made->send; /* the stage goes on, and others with it, when all is sent */
             }
             engine_push_edge(&run->engine, sent != ENGINE_NO_TASK ? sent : made->exit,

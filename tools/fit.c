@@ -9,28 +9,32 @@
 #define DEVICE(member) offsetof(struct accelerator, training.member)
 #define RUNTIME(member) offsetof(struct runtime, member)
 
+/* Priors: what is known before any step is seen (hardware_costs of the project's references). Host
+ * time per op of the program, of which each is some kernels of 5 to 10 us in eager PyTorch and the
+ * work around them (section 5.5); gaps on the device 1 to 2 us a kernel, and the small kernels that
+ * the program does not list; fused attention and streams as the device's best; compute that runs
+ * beside communication is 19 % slower (section 5.6); half of the tensor messages exposed; the clock
+ * as the gemm group has it. */
 static const struct fit_field fields[] = {
-    {FIT_RUNTIME, "op_overhead", RUNTIME(op_overhead_s), 0.0, 2e-4, 8e-6, false, UNIT_SECONDS,
+    {FIT_RUNTIME, "op_overhead", RUNTIME(op_overhead_s), 0.0, 2e-4, 8e-6, 6e-5, 4e-5, false,
+     UNIT_SECONDS, true},
+    {FIT_RUNTIME, "op_gap", RUNTIME(op_gap_s), 0.0, 5e-5, 8e-6, 1.5e-5, 1.5e-5, false, UNIT_SECONDS,
      true},
-    {FIT_RUNTIME, "op_gap", RUNTIME(op_gap_s), 0.0, 5e-5, 8e-6, false, UNIT_SECONDS, true},
-    {FIT_RUNTIME, "attention_frac", RUNTIME(attention_frac), 0.3, 1.0, 0.08, false, UNIT_KIND_COUNT,
-     false},
-    {FIT_RUNTIME, "stream_factor", RUNTIME(stream_factor), 1.0, 4.0, 0.25, false, UNIT_KIND_COUNT,
-     true},
-    {FIT_RUNTIME, "dispatch_stall", RUNTIME(dispatch_stall_s), 0.0, 5e-3, 4e-4, false, UNIT_SECONDS,
-     false},
-    {FIT_RUNTIME, "tensor_exposed_frac", RUNTIME(tensor_exposed_frac), 0.0, 1.0, 0.15, false,
+    {FIT_RUNTIME, "attention_frac", RUNTIME(attention_frac), 0.3, 1.0, 0.08, 1.0, 0.2, false,
      UNIT_KIND_COUNT, false},
-    {FIT_RUNTIME, "quantise_bytes", RUNTIME(quantise_bytes), 0.0, 24.0, 2.0, true, UNIT_KIND_COUNT,
-     false},
-    {FIT_RUNTIME, "block_quantise_bytes", RUNTIME(block_quantise_bytes), 0.0, 24.0, 2.0, true,
-     UNIT_KIND_COUNT, false},
-    {FIT_RUNTIME, "overlap_loss_frac", RUNTIME(overlap_loss_frac), 0.0, 1.0, 0.1, false,
+    {FIT_RUNTIME, "stream_factor", RUNTIME(stream_factor), 1.0, 4.0, 0.25, 1.0, 0.15, false,
      UNIT_KIND_COUNT, true},
-    {FIT_RUNTIME, "step_overhead", RUNTIME(step_overhead_s), 0.0, 0.5, 8e-3, false, UNIT_SECONDS,
-     false},
-    {FIT_DEVICE, "clock_frac", DEVICE(clock_frac), 0.6, 1.5, 0.08, false, UNIT_KIND_COUNT, false},
-    {FIT_DEVICE, "narrow_clock_frac", DEVICE(narrow_clock_frac), 0.4, 1.5, 0.08, true,
+    {FIT_RUNTIME, "dispatch_overhead", RUNTIME(dispatch_overhead_s), 0.0, 5e-3, 2e-4, 5e-4, 5e-4,
+     false, UNIT_SECONDS, false},
+    {FIT_RUNTIME, "tensor_exposed_frac", RUNTIME(tensor_exposed_frac), 0.0, 1.0, 0.15, 0.5, 0.25,
+     false, UNIT_KIND_COUNT, false},
+    {FIT_RUNTIME, "overlap_loss_frac", RUNTIME(overlap_loss_frac), 0.0, 1.0, 0.1, 0.2, 0.2, false,
+     UNIT_KIND_COUNT, true},
+    {FIT_RUNTIME, "step_overhead", RUNTIME(step_overhead_s), 0.0, 0.5, 8e-3, 1e-2, 2e-2, false,
+     UNIT_SECONDS, false},
+    {FIT_DEVICE, "clock_frac", DEVICE(clock_frac), 0.6, 1.3, 0.08, 1.0, 0.12, false,
+     UNIT_KIND_COUNT, false},
+    {FIT_DEVICE, "narrow_clock_frac", DEVICE(narrow_clock_frac), 0.4, 1.5, 0.08, 1.0, 0.15, true,
      UNIT_KIND_COUNT, false},
 };
 
@@ -39,7 +43,7 @@ static const struct fit_field fields[] = {
 /* --- changing -------------------------------------------------------------------------------- */
 
 /* Devices that differ in the size of their memory alone are the same chip: "A100-SXM4-80GB". */
-static bool same_owner(const char *a, const char *b)
+bool fit_is_owner(const char *a, const char *b)
 {
     const size_t length = strlen(a);
     const char *dash = strrchr(a, '-');
@@ -62,9 +66,9 @@ static void change(const void *context, struct runtime *runtime, struct accelera
         const struct fit_constant *constant = &fit->constants[i];
         const bool wanted = constant->field->of == FIT_RUNTIME ? runtime != NULL : device != NULL;
         const char *name = !wanted                              ? ""
-                           : constant->field->of == FIT_RUNTIME ? runtime->name
+                           : constant->field->of == FIT_RUNTIME ? runtime->family
                                                                 : device->name;
-        if (same_owner(constant->owner, name)) {
+        if (fit_is_owner(constant->owner, name)) {
             *slot(constant->field, runtime, device) = constant->value;
         }
     }
@@ -72,7 +76,7 @@ static void change(const void *context, struct runtime *runtime, struct accelera
 
 static const char *owner_of(const struct validated *row, enum fit_of of)
 {
-    return of == FIT_RUNTIME ? row->runtime : row->device;
+    return of == FIT_RUNTIME ? row->family : row->device;
 }
 
 static bool is_narrow(const struct validated *row)
@@ -85,7 +89,7 @@ static bool speaks_for(const struct validated *row, const struct fit_field *fiel
                        const char *owner)
 {
     return row->skipped == NULL && (!field->narrow || is_narrow(row)) &&
-           same_owner(owner, owner_of(row, field->of));
+           fit_is_owner(owner, owner_of(row, field->of));
 }
 
 /* --- loss ------------------------------------------------------------------------------------ */
@@ -119,10 +123,22 @@ static bool speaks(const struct validated *row, const struct fit_constant *const
     return constant != NULL && speaks_for(row, constant->field, constant->owner);
 }
 
+/* How far a constant is from what is known of it otherwise: as much as PRIOR_LOSS of a row with
+ * unit weight for each spread, squared. */
+#define PRIOR_LOSS 0.004
+
+static double prior_loss(const struct fit_constant *constant)
+{
+    const double far = constant == NULL
+                           ? 0.0
+                           : (constant->value - constant->field->prior) / constant->field->spread;
+    return PRIOR_LOSS * far * far;
+}
+
 /* Loss of the rows that speak for either of two constants (the second may be NULL), judged with the
  * constants as they are. */
-static double judged_loss(struct fit *fit, const struct fit_constant *one,
-                          const struct fit_constant *other)
+static double row_losses(struct fit *fit, const struct fit_constant *one,
+                         const struct fit_constant *other)
 {
     const struct validate_adjust adjust = {change, fit};
     double loss = 0.0;
@@ -135,6 +151,12 @@ static double judged_loss(struct fit *fit, const struct fit_constant *one,
         }
     }
     return loss;
+}
+
+static double judged_loss(struct fit *fit, const struct fit_constant *one,
+                          const struct fit_constant *other)
+{
+    return row_losses(fit, one, other) + prior_loss(one) + prior_loss(other);
 }
 
 /* --- descent --------------------------------------------------------------------------------- */
@@ -243,20 +265,51 @@ void fit_judge(struct fit *fit)
     validate_judge_all(fit->bench, fit->all);
 }
 
-void fit_weigh(struct fit *fit, const char *without)
+static const char *source_of(const struct validated *row)
+{
+    return row->table;
+}
+static const char *device_of(const struct validated *row)
+{
+    return row->device;
+}
+static const char *model_of(const struct validated *row)
+{
+    return row->row.model;
+}
+
+const struct fit_key fit_keys[] = {
+    {"source", source_of}, {"accelerator", device_of}, {"size", model_of}, {NULL, NULL}};
+
+/* Every so many rows of a large source, so that a fit takes minutes. */
+static uint32_t stride_of(const struct fit *fit, uint32_t row, uint32_t *alike, uint32_t *before)
+{
+    *alike = *before = 0;
+    for (uint32_t k = 0; k < fit->all->count; k++) {
+        const bool same = strcmp(fit->all->rows[row].table, fit->all->rows[k].table) == 0;
+        *alike += same ? 1 : 0;
+        *before += same && k < row ? 1 : 0;
+    }
+    return (*alike + fit->most - 1) / fit->most;
+}
+
+void fit_weigh(struct fit *fit, const struct fit_key *key, const char *without)
 {
     for (uint32_t i = 0; i < fit->all->count; i++) {
-        uint32_t alike = 0, before = 0;
-        for (uint32_t k = 0; k < fit->all->count; k++) {
-            const bool same = strcmp(fit->all->rows[i].table, fit->all->rows[k].table) == 0;
-            alike += same ? 1 : 0;
-            before += same && k < i ? 1 : 0;
-        }
-        const bool left_out = without != NULL && strcmp(fit->all->rows[i].table, without) == 0;
-        /* every so many rows of a large source, so that a fit takes minutes */
-        const uint32_t stride = (alike + fit->most - 1) / fit->most;
+        const struct validated *row = &fit->all->rows[i];
+        uint32_t alike, before;
+        const uint32_t stride = stride_of(fit, i, &alike, &before);
+        const bool left_out =
+            without != NULL && row->skipped == NULL && strcmp(key->value(row), without) == 0;
         fit->weights[i] =
             left_out || before % stride != 0 ? 0.0 : (double)stride / number_root(alike);
+    }
+}
+
+void fit_forget(struct fit *fit)
+{
+    for (uint32_t i = 0; i < fit->count; i++) {
+        fit->constants[i].value = fit->constants[i].field->prior;
     }
 }
 
@@ -275,11 +328,32 @@ static uint32_t count_speakers(const struct validation *all, const struct fit_fi
 static bool is_known(const struct fit *fit, const struct fit_field *field, const char *owner)
 {
     for (uint32_t i = 0; i < fit->count; i++) {
-        if (fit->constants[i].field == field && same_owner(fit->constants[i].owner, owner)) {
+        if (fit->constants[i].field == field && fit_is_owner(fit->constants[i].owner, owner)) {
             return true;
         }
     }
     return false;
+}
+
+/* Constants that no prediction depends on (the overlap of what a runtime does not overlap) say
+ * nothing: out they go. */
+static void drop_idle(struct fit *fit)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < fit->count; i++) {
+        struct fit_constant *constant = &fit->constants[i];
+        const struct fit_field *field = constant->field;
+        const double before = constant->value;
+        const double priced = row_losses(fit, constant, NULL);
+        constant->value =
+            before + field->step > field->max ? before - field->step : before + field->step;
+        const bool idle = row_losses(fit, constant, NULL) == priced;
+        constant->value = before;
+        if (!idle) {
+            fit->constants[kept++] = *constant;
+        }
+    }
+    fit->count = kept;
 }
 
 void fit_build(struct command *command, struct validate_bench *bench, struct validation *all,
@@ -307,5 +381,6 @@ void fit_build(struct command *command, struct validate_bench *bench, struct val
             }
         }
     }
-    fit_weigh(out, NULL);
+    fit_weigh(out, NULL, NULL);
+    drop_idle(out);
 }

@@ -17,6 +17,7 @@ struct fit_field {
     const char *key;        /* as the data file spells it */
     size_t offset;          /* in struct runtime or struct accelerator */
     double min, max, step;  /* first step; of the value, in its own unit */
+    double prior, spread;   /* before any row is seen: what is known of it otherwise, how surely */
     bool narrow;            /* only rows in fp8 or fp4 speak for it */
     enum unit_kind unit;    /* UNIT_KIND_COUNT: a plain number */
     bool pairs;             /* of a runtime: moved together with constants of devices too */
@@ -26,9 +27,16 @@ struct fit_constant {
     const struct fit_field *field;
     const char *owner;              /* name of the runtime or device */
     double before, value;
-    double low, high;               /* over the fits that leave out one source */
+    double low, high;               /* over the fits that leave rows out */
     uint32_t rows;
 };
+
+/* By what rows are left out together. */
+struct fit_key {
+    const char *name;           /* "source" */
+    const char *(*value)(const struct validated *row);
+};
+extern const struct fit_key fit_keys[];     /* ends with a NULL name */
 
 struct fit {
     struct validate_bench *bench;
@@ -47,11 +55,19 @@ struct fit_size {
 /* all.rows are judged already. */
 void fit_build(struct command *command, struct validate_bench *bench, struct validation *all,
                struct fit_size size, struct fit *out);
+/* All constants as they are known without any row. */
+void fit_forget(struct fit *fit);
 /* Moves the constants; `rounds` halvings of the steps. Rows are left judged with the result. */
 void fit_run(struct fit *fit, uint32_t rounds);
-/* Weights as at first, without the rows of a source; NULL: of all. */
-void fit_weigh(struct fit *fit, const char *without);
-/* Judges the rows of a source with the constants as they are. */
+/* Weights as at first, without the rows whose key has that value; NULL: of all. */
+void fit_weigh(struct fit *fit, const struct fit_key *key, const char *without);
+/* Judges all rows with the constants as they are. */
 void fit_judge(struct fit *fit);
+
+/* Writes the data files of all owners, with the constants as they are, below a folder that is laid
+ * out as the data folder: the data folder itself, to refit in place. */
+bool fit_write(struct command *command, const struct fit *fit, const char *folder);
+/* Are two devices one chip, but for the size of their memory: "A100-SXM4-80GB"? */
+bool fit_is_owner(const char *a, const char *b);
 
 #endif

@@ -109,6 +109,19 @@ static void push_sizes(const struct measured *row, struct json_writer *out)
     json_push_key_u64(out, "vocab", row->vocab);
 }
 
+/* DeepSeek-V3 predicts one token more (config.json: num_nextn_predict_layers). The recipes of NeMo
+ * and Megatron-Bridge train that (mtp_num_layers 1), unless they say otherwise; reduced models and
+ * other frameworks do not. */
+static bool predicts_further(const struct measured *row)
+{
+    static const char *const models[] = {"deepseek-v3", NULL};
+    static const char *const recipes[] = {"NeMo", "Megatron-Bridge", NULL};
+    static const char *const without[] = {"w/o MTP", NULL};
+    return is_arch(row, LATENT) && measured_find_word(row->model, models) != NULL &&
+           measured_find_word(row->framework, recipes) != NULL &&
+           measured_find_word(row->notes, without) == NULL;
+}
+
 static void push_transformer(const struct measured *row, struct json_writer *out)
 {
     const struct style style = style_of(row);
@@ -127,6 +140,7 @@ static void push_transformer(const struct measured *row, struct json_writer *out
     }
     if (is_arch(row, LATENT)) {
         push_latents(out);
+        json_push_key_u64(out, "mtp_layers", predicts_further(row) ? 1 : 0);
     } else if (is_arch(row, WINDOWED)) {
         push_windows(out);
     }

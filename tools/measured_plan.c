@@ -49,9 +49,9 @@ void measured_runtime_switch(const struct measured *row, struct runtime *runtime
     static const char *const no_send[] = {"overlap_p2p False", NULL};
     static const char *const tensor[] = {"userbuffer", "TP overlap", NULL};
     static const char *const graphs[] = {"=full_iteration", NULL};
-    static const char *const partial[] = {"=transformer_engine", NULL};
     static const char *const on_device[] = {"hybridep", NULL};
-    static const char *const blocks[] = {"mxfp8", "nvfp4", NULL};
+    static const char *const once[] = {"hybridep", "deepep", NULL};
+    static const char *const exchange[] = {"moe_a2a_overlap=True", NULL};
     if (measured_find_word(row->overlap, none) != NULL) {
         runtime->overlaps_gradient_reduce = false;
         runtime->overlaps_parameter_gather = false;
@@ -61,16 +61,16 @@ void measured_runtime_switch(const struct measured *row, struct runtime *runtime
         runtime->overlaps_tensor || measured_find_word(row->overlap, tensor) != NULL;
     if (measured_find_word(row->overlap, graphs) != NULL) {
         runtime->op_overhead_s = 0.0;
-        runtime->dispatch_stall_s = 0.0;
+        runtime->dispatch_overhead_s = 0.0;
     }
-    /* counts of rows per expert stay on the device, unless parts of the step are captured */
-    if (measured_find_word(row->overlap, on_device) != NULL &&
-        measured_find_word(row->overlap, partial) == NULL) {
-        runtime->dispatch_stall_s = 0.0;
+    /* counts of rows per expert stay on the device */
+    if (measured_find_word(row->overlap, on_device) != NULL) {
+        runtime->dispatch_overhead_s = 0.0;
     }
-    if (measured_find_word(row->dtype, blocks) != NULL) {
-        runtime->quantise_bytes = runtime->block_quantise_bytes;
-    }
+    runtime->sends_rows_once =
+        runtime->sends_rows_once || measured_find_word(row->overlap, once) != NULL;
+    runtime->overlaps_exchange =
+        runtime->overlaps_exchange || measured_find_word(row->overlap, exchange) != NULL;
     if (measured_find_word(row->overlap, no_send) != NULL) {
         runtime->overlaps_send = false;
     }
@@ -163,16 +163,20 @@ static uint32_t zero_level(const char *sharding)
                                                              : 0;
 }
 
-/* Recomputation of single small ops (norms, up-projections) is not costed: those rows are taken as
- * without, and what they leave out is less than the runtime's own uncertainty. */
+/* Recomputation of single small ops (norms, activation functions) is not costed: those rows are
+ * taken as without, and what they leave out is less than the runtime's own uncertainty. */
 static const char *recompute_of(const struct measured *row)
 {
     static const char *const core[] = {"core attention", "attention core", "core_attn", NULL};
+    static const char *const latents[] = {"mla_up_proj", NULL};
     if (strncmp(row->recompute, "full", 4) == 0 || strncmp(row->recompute, "minimal", 7) == 0) {
         return "full";
     }
     if (strncmp(row->recompute, "selective", 9) != 0) {
         return NULL;
+    }
+    if (measured_find_word(row->recompute, latents) != NULL) {
+        return strcmp(row->arch, "moe-mla") == 0 ? "latents" : NULL;
     }
     const bool bare = strcmp(row->recompute, "selective") == 0;
     return bare || measured_find_word(row->recompute, core) != NULL ? "selective" : NULL;

@@ -115,7 +115,8 @@ static struct known_cluster *find_cluster(struct micro_bench *bench, const char 
 static double matmul_s(const struct accelerator *device, struct micro_row *row)
 {
     const struct profile_matmul *shape = &row->matmul;
-    const struct matmul_shape asked = {shape->m, shape->n, shape->k, shape->groups, shape->dtype};
+    const struct matmul_shape asked = {shape->m,      shape->n,     shape->k,
+                                       shape->groups, shape->dtype, 0.0};
     row->kernel_s = price_matmul_s(device, &asked, true) + device->launch_s;
     const double converted = row->quantises ? device->bench.quantise_bytes[shape->dtype] : 0.0;
     return row->kernel_s + converted * (double)shape->m * (double)shape->k / device->memory_Bps;
@@ -266,7 +267,8 @@ static bool same_table(const struct micro_row *a, const struct micro_row *b)
 static uint32_t place(const struct micro_row *row, double at[RESIDUAL_AXES_MAX])
 {
     const struct profile_matmul *shape = &row->matmul;
-    const struct matmul_shape asked = {shape->m, shape->n, shape->k, shape->groups, shape->dtype};
+    const struct matmul_shape asked = {shape->m,      shape->n,     shape->k,
+                                       shape->groups, shape->dtype, 0.0};
     const struct work_compute item = profile_attention_item(&row->attention);
     switch (row->kind) {
     case PROFILE_GEMM: measured_kernels_place_matmul(&asked, at); return MATMUL_AXES;

@@ -38,9 +38,9 @@ static const struct flag other_flags[] = {
      .absent = "0"},
     {.name = "--recompute",
      .kind = FLAG_TEXT,
-     .value = "none|selective|full[:N]",
-     .help = "activations made again in the backward pass: none, attention cores, whole layers "
-             "(N: the first N of each chunk)",
+     .value = "none|selective|latents|full[:N]",
+     .help = "activations made again in the backward pass: none, attention cores, what is made "
+             "from latents, whole layers (N: the first N of each chunk)",
      .absent = "none"},
     {.name = PLAN_FLAGS_ORDER,
      .kind = FLAG_TEXT,
@@ -282,15 +282,18 @@ static bool read_recompute(struct command *command, struct policy_use *out, uint
     }
     const bool counted = strncmp(word, "full:", 5) == 0;
     const bool full = counted || strcmp(word, "full") == 0;
+    const bool latents = strcmp(word, "latents") == 0;
     if (strcmp(word, "none") == 0) {
         return true;
     }
-    if ((counted && !read_layers(word + 5, &layers)) || (!full && strcmp(word, "selective") != 0)) {
-        return diag_push(
-            command->diag, DIAG_C704, nowhere, NULL,
-            "--recompute is '%s': it must be none, selective, full, or full:N with N layers", word);
+    if ((counted && !read_layers(word + 5, &layers)) ||
+        (!full && !latents && strcmp(word, "selective") != 0)) {
+        return diag_push(command->diag, DIAG_C704, nowhere, NULL,
+                         "--recompute is '%s': it must be none, selective, latents, full, or "
+                         "full:N with N layers",
+                         word);
     }
-    *out = plan_flags_recompute(full ? "full" : "selective");
+    *out = plan_flags_recompute(full ? "full" : word);
     if (counted) {
         *value_of(out, "layers") = (struct policy_value){.present = true, .count = layers};
     }

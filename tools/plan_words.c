@@ -30,8 +30,8 @@ static const char *recompute_of(const struct plan *plan, struct arena *arena)
     if (use == NULL || (granularity != NULL && granularity->word == 0)) {
         return "none";
     }
-    if (granularity != NULL && granularity->word == 1) {
-        return "selective";
+    if (granularity != NULL && granularity->word != 2) {
+        return granularity->word == 1 ? "selective" : "latents";
     }
     return layers == NULL ? "full"
                           : text_build(arena, "full:%llu", (unsigned long long)layers->count);

@@ -11,12 +11,14 @@ struct validated {
     const char *table;          /* the file's name without folder and ending: its source */
     const char *skipped;        /* reason, NULL: compared */
     const char *runtime;        /* name of the runtime file */
+    const char *family;         /* of that runtime */
     const char *device;         /* name of the accelerator file */
     double predicted_s, error_frac;         /* predicted over measured, less one */
     double memory_predicted_bytes;          /* of the kind that the row prints; 0: not measured */
     bool fits;
     struct runtime_band band;   /* of its runtime */
     struct stage_estimate slowest;          /* account of the slowest stage */
+    struct stage_estimate fullest;          /* memory of the fullest one */
 };
 
 struct validation {
@@ -55,6 +57,11 @@ struct error_summary {
     uint32_t n;
     double median_abs_frac, mean_abs_frac, p90_abs_frac, bias_frac;
 };
+
+/* Of the errors of time of the rows that `is_in` says yes to. */
+void validate_summarise(const struct validation *all,
+                        bool (*is_in)(const struct validated *row, const void *context),
+                        const void *context, struct arena *arena, struct error_summary *out);
 
 /* By what rows are grouped. */
 struct validate_key {

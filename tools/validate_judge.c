@@ -260,6 +260,7 @@ static void judge_plan(struct validate_bench *bench, struct joined *joined,
     out->predicted_s = estimate.step_s;
     out->error_frac = estimate.step_s / out->row.step_s - 1.0;
     out->slowest = estimate.stages[estimate.slowest_stage];
+    out->fullest = estimate.stages[estimate.fullest_stage];
     out->fits = estimate.fits;
     out->memory_predicted_bytes =
         out->row.memory_bytes > 0.0
@@ -268,17 +269,36 @@ static void judge_plan(struct validate_bench *bench, struct joined *joined,
     joined->judge.problem = NULL;
 }
 
-/* Frameworks deal layers out evenly where they divide; else the planner does it. */
-static void state_layers(const struct measured *row, struct arena *arena, struct plan *plan)
+/* Layers of a chunk, counted along the model: as many in each where that goes. Else embedding and
+ * head count as a layer each where that makes it even (Megatron's option
+ * account-for-embedding-in-pipeline-split), or the last chunk, which has the head, takes what is
+ * left (layouts of the recipes for DeepSeek-V3 and Kimi K2). 0: neither. */
+static uint32_t chunk_layers(uint32_t layers, uint32_t chunks, uint32_t chunk)
 {
-    const uint32_t chunks = row->pp * plan->schedule.chunks;
-    if (row->layers % chunks != 0) {
+    const uint32_t most = (layers + chunks - 1) / chunks;
+    const bool is_end = chunk == 0 || chunk + 1 == chunks;
+    if ((layers + 2) % chunks == 0) {
+        return most - (is_end ? 1 : 0);
+    }
+    const uint32_t before = most * (chunks - 1);
+    return chunk + 1 < chunks ? most : layers > before ? layers - before : 0;
+}
+
+/* Where they come out right; else the planner deals them out. */
+static void state_layers(const struct problem *problem, const struct measured *row,
+                         struct arena *arena, struct plan *plan)
+{
+    const uint32_t per_stage = plan->schedule.chunks, chunks = row->pp * per_stage;
+    const bool even = row->layers % chunks == 0;
+    if (!even && (problem->setup->runtime->even_layers ||
+                  chunk_layers(row->layers, chunks, chunks - 1) == 0)) {
         return;
     }
     plan->schedule.stages = row->pp;
     plan->schedule.layers = ARENA_PUSH(arena, uint32_t, chunks);
     for (uint32_t i = 0; i < chunks; i++) {
-        plan->schedule.layers[i] = row->layers / chunks;
+        plan->schedule.layers[i % row->pp * per_stage + i / row->pp] =
+            even ? row->layers / chunks : chunk_layers(row->layers, chunks, i);
     }
 }
 
@@ -302,6 +322,7 @@ static const char *judge_row(struct validate_bench *bench, struct validated *out
     const struct runtime runtime = used_runtime(bench, out, &digest);
     struct joined *joined = find_joined(bench, cluster_text, &runtime, digest);
     out->band = runtime.band;
+    out->family = runtime.family;
     if (model->fault != NULL || joined->fault != NULL) {
         return model->fault != NULL ? model->fault : joined->fault;
     }
@@ -319,7 +340,7 @@ static const char *judge_row(struct validate_bench *bench, struct validated *out
     }
     diag_init(&diag, scratch);
     plan_flags_build(&problem, &pins, scratch, &plan);
-    state_layers(&out->row, scratch, &plan);
+    state_layers(&problem, &out->row, scratch, &plan);
     if (!plan_check(&problem, &plan, &diag) || !plan_check_costed(&problem, &plan, &diag)) {
         return first_fault(&diag, scratch);
     }

@@ -245,6 +245,19 @@ static void push_account(struct json_writer *out, const struct validated *row, s
     json_pop_object(out);
 }
 
+static void push_memory(struct json_writer *out, const struct stage_estimate *stage)
+{
+    json_push_key(out, "memory");
+    json_push_object(out);
+    for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
+        json_push_key_double(out, estimator_memory_key((enum memory_class)i),
+                             stage->memory_bytes[i]);
+    }
+    json_push_key_double(out, "peak_bytes", stage->peak_bytes);
+    json_push_key_double(out, "capacity_bytes", stage->capacity_bytes);
+    json_pop_object(out);
+}
+
 static void push_predictions(struct json_writer *out, const struct validated *row,
                              struct arena *arena)
 {
@@ -254,6 +267,7 @@ static void push_predictions(struct json_writer *out, const struct validated *ro
     json_push_key_bool(out, "fits", row->fits);
     json_push_key_string(out, "runtime", row->runtime);
     push_account(out, row, arena);
+    push_memory(out, &row->fullest);
 }
 
 static void push_row(struct json_writer *out, const struct validated *row, struct arena *arena)

@@ -25,6 +25,21 @@ static void summarise(double *errors, uint32_t count, struct error_summary *out)
     out->p90_abs_frac = sample_quantile(errors, count, 0.9);
 }
 
+void validate_summarise(const struct validation *all,
+                        bool (*is_in)(const struct validated *row, const void *context),
+                        const void *context, struct arena *arena, struct error_summary *out)
+{
+    double *times = ARENA_PUSH(arena, double, all->count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct validated *row = &all->rows[i];
+        if (row->skipped == NULL && is_in(row, context)) {
+            times[count++] = row->error_frac;
+        }
+    }
+    summarise(times, count, out);
+}
+
 /* --- groups ---------------------------------------------------------------------------------- */
 
 static const char *accelerator_of(const struct validated *row)

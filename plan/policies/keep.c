@@ -8,7 +8,7 @@
 extern const struct policy policy_keep;
 
 static const char *const whats[] = {"keep", "recompute", "offload", "compress", NULL};
-static const char *const granularities[] = {"none", "selective", "full", NULL};
+static const char *const granularities[] = {"none", "selective", "full", "latents", NULL};
 
 static const struct policy_field fields[] = {
     {.key = "what",
@@ -19,7 +19,8 @@ static const struct policy_field fields[] = {
     {.key = "granularity",
      .kind = POLICY_FIELD_WORD,
      .choices = granularities,
-     .summary = "recomputation of nothing, of the attention core, of whole layers"},
+     .summary = "recomputation of nothing, of the attention core, of whole layers, of what is made "
+                "from latents"},
     {.key = "layers",
      .kind = POLICY_FIELD_COUNT,
      .summary = "layers per stage chunk, the first ones; absent: all"},
@@ -37,6 +38,7 @@ static const struct policy_field fields[] = {
 };
 
 enum { WHAT_KEEP, WHAT_RECOMPUTE };
+enum { GRAIN_NONE, GRAIN_SELECTIVE, GRAIN_FULL, GRAIN_LATENTS };
 
 enum { FIELD_WHAT, FIELD_GRANULARITY, FIELD_LAYERS };
 
@@ -51,10 +53,10 @@ static const char *kind_of(const struct plan *plan, const struct problem *proble
     const struct policy_value *layers = &use->values[FIELD_LAYERS];
     const uint64_t chunks = (uint64_t)plan_count_stages(plan) * plan->schedule.chunks;
     if (use->values[FIELD_WHAT].word != WHAT_RECOMPUTE ||
-        (granularity->present && granularity->word == 0))
+        (granularity->present && granularity->word == GRAIN_NONE))
         return NULL;
-    if (granularity->present && granularity->word == 1)
-        return granularities[1];
+    if (granularity->present && granularity->word != GRAIN_FULL)
+        return granularities[granularity->word];
     const uint32_t model_layers = plan_count_layers(problem->model);
     const uint64_t most = chunks == 0 ? model_layers : (model_layers + chunks - 1) / chunks;
     return layers->present && layers->count < most ? "first-layers" : granularities[2];
@@ -75,12 +77,15 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
                            const struct policy_use *use, struct arena *arena)
 {
     static const char *const costed[] = {"what", "granularity", "layers", NULL};
-    (void)problem;
     (void)plan;
     const uint32_t what = use->values[FIELD_WHAT].word;
     if (what != WHAT_KEEP && what != WHAT_RECOMPUTE)
         return text_build(arena, "the judges cannot cost policy 'keep' with what '%s' yet",
                           whats[what]);
+    if (use->values[FIELD_GRANULARITY].present &&
+        use->values[FIELD_GRANULARITY].word == GRAIN_LATENTS && !model_has_latents(problem->model))
+        return text_build(arena, "model '%s' has no latents to recompute from",
+                          problem->model->name);
     return policy_refuse_fields(use, costed, arena);
 }
 
@@ -91,9 +96,8 @@ static void rewrite(const struct policy_use *use, struct work *work)
     const struct policy_value *layers = &use->values[FIELD_LAYERS];
     if (use->values[FIELD_WHAT].word != WHAT_RECOMPUTE)
         return;
-    work->keep = !granularity->present || granularity->word == 2 ? KEEP_BOUNDARY
-                 : granularity->word == 1                        ? KEEP_SELECTIVE
-                                                                 : KEEP_ALL;
+    static const enum work_keep forms[] = {KEEP_ALL, KEEP_SELECTIVE, KEEP_BOUNDARY, KEEP_LATENTS};
+    work->keep = forms[granularity->present ? granularity->word : GRAIN_FULL];
     work->recompute_layers = layers->present ? (uint32_t)layers->count : UINT32_MAX;
 }
 

@@ -107,6 +107,73 @@ START_TEST(expert_layers_keep_what_was_routed)
 }
 END_TEST
 
+/* Linear layers that keep their input in fp8: of the tensors of a Llama layer the inputs of QKV, of
+ * gate and up, of the down projection need no other copy; that of the output projection stays for
+ * attention too. */
+START_TEST(narrow_inputs_are_kept_narrow)
+{
+    begin("llama-3.1-8b");
+    const struct transformer *shape = model.transformer;
+    const double sb = 2.0 * (double)setup.seq_length;
+    struct single single;
+    init(&single, 2);
+    const double wide = saved(&single, KEEP_ALL);
+    setup.dtype = DTYPE_FP8;
+    expect_bytes("fp8, kept wide", saved(&single, KEEP_ALL), wide);
+    runtime.saves_narrow = true;
+    const double spared = sb * (2.0 * shape->hidden + shape->ffn);
+    const double more = sb * shape->heads * shape->head_dim;
+    expect_bytes("fp8, kept narrow", saved(&single, KEEP_ALL), wide - spared + more);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Weights of the routing applied before the last matmul: its result, 2 k s b h, is not kept. */
+START_TEST(weighed_rows_are_not_kept)
+{
+    begin("qwen3-30b-a3b");
+    const struct transformer *shape = model.transformer;
+    struct single single;
+    init(&single, 2);
+    const double before = saved(&single, KEEP_ALL);
+    runtime.weighs_inside = true;
+    expect_bytes("weighed inside", saved(&single, KEEP_ALL),
+                 before - 2.0 * shape->moe.top_k * 2.0 * (double)setup.seq_length * shape->hidden);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Queries, keys and values are made again from their latents: a (2 (d_nope + d_rope) + d_v) of two
+ * bytes, k_up's part of K once more before the rotated part joins it is not kept. */
+START_TEST(latents_are_enough)
+{
+    begin("deepseek-v3");
+    const struct transformer *shape = model.transformer;
+    const double a = shape->heads, d = shape->mla.nope_dim + shape->mla.rope_dim;
+    struct single single;
+    init(&single, 1);
+    const double heads = a * (2.0 * d + shape->mla.value_dim);
+    expect_bytes("latents", saved(&single, KEEP_LATENTS),
+                 saved(&single, KEEP_ALL) - 2.0 * (double)setup.seq_length * heads);
+    struct work *work = ARENA_PUSH(&arena, struct work, 1);
+    work_build(&problem, &single.plan, &arena, work);
+    const struct work_block *all = middle_block(work, KEEP_ALL);
+    const struct work_block *again = middle_block(work, KEEP_LATENTS);
+    double remade = 0.0, forward = 0.0;
+    for (uint32_t i = 0; i < again->backward.count; i++) {
+        const struct work_item *item = &again->backward.items[i];
+        remade += !item->is_message && item->compute.recompute ? item->compute.flops : 0.0;
+    }
+    for (uint32_t i = 0; i < all->forward.count; i++) {
+        const struct work_item *item = &all->forward.items[i];
+        const bool up = !item->is_message && strstr(item->compute.name, "_up") != NULL;
+        forward += up ? item->compute.flops : 0.0;
+    }
+    expect_bytes("flops of the up-projections", remade, forward);
+    arena_release(&arena);
+}
+END_TEST
+
 /* bf16 logits with an fp32 copy, over the padded vocabulary. */
 START_TEST(logits_are_counted_apart)
 {
@@ -121,6 +188,10 @@ START_TEST(logits_are_counted_apart)
     expect_bytes("logits", head->logits_bytes,
                  (2.0 + 4.0) * 2.0 * (double)setup.seq_length * vocab / 8.0);
     ck_assert(middle_block(work, KEEP_ALL)->logits_bytes == 0.0);
+    const double both = head->logits_bytes;
+    runtime.fuses_loss = true; /* the gradient overwrites them, no copy */
+    work_build(&problem, &single.plan, &arena, work);
+    expect_bytes("fused loss", work->blocks[work->last_block].logits_bytes, both / 3.0);
     arena_release(&arena);
 }
 END_TEST
@@ -265,6 +336,7 @@ START_TEST(gpt3_states_are_those_of_megatron)
 END_TEST
 
 TAP_MAIN("memory", gpt_layers_keep_the_published_bytes, llama_layers_keep_the_derived_bytes,
-         expert_layers_keep_what_was_routed, logits_are_counted_apart,
+         expert_layers_keep_what_was_routed, narrow_inputs_are_kept_narrow,
+         weighed_rows_are_not_kept, latents_are_enough, logits_are_counted_apart,
          stages_hold_what_is_in_flight, the_first_step_lacks_the_moments,
          two_layers_are_gathered_at_once, gpt3_states_are_those_of_megatron)

@@ -235,6 +235,14 @@ START_TEST(streams_move_their_bytes)
     items[1].compute.joined = true; /* one launch with the one before */
     const struct work_items list = {.items = items, .count = 3};
     ck_assert_double_eq_tol(prices_host_s(&prices, &list), 2 * 8e-6, 1e-15);
+    struct runtime routing = runtime;
+    prices.runtime = &routing;
+    routing.dispatch_overhead_s = 1e-3; /* the host's, and the device's where it waits for counts */
+    items[0].compute.reorders = true;
+    ck_assert_double_eq_tol(prices_host_s(&prices, &list), 2 * 8e-6 + 1e-3, 1e-15);
+    ck_assert_double_eq_tol(seconds_of(&items[0].compute), expected + 3e-6, 1e-15);
+    items[0].compute.counts = true;
+    ck_assert_double_eq_tol(seconds_of(&items[0].compute), expected + 3e-6 + 1e-3, 1e-15);
     prices.runtime = NULL;
     ck_assert(prices_host_s(&prices, &list) == 0.0);
     arena_release(&arena);

@@ -58,5 +58,32 @@ START_TEST(test_groups_that_make_no_sense_fail_the_check)
 }
 END_TEST
 
+/* Counted device by device. */
+START_TEST(test_domains_are_those_that_ranks_lie_in)
+{
+    static const struct rank_group groups[] = {
+        {.ranks = 8, .step_count = 1, .steps = {{1, 8}}},
+        {.ranks = 32, .step_count = 1, .steps = {{1, 32}}},
+        {.ranks = 4, .step_count = 1, .steps = {{2, 4}}},
+        {.ranks = 8, .step_count = 1, .steps = {{4, 8}}},
+        {.ranks = 4, .step_count = 1, .steps = {{64, 4}}},
+        {.ranks = 16, .step_count = 2, .steps = {{1, 2}, {8, 8}}},
+        {.ranks = 1, .step_count = 0},
+    };
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        for (uint32_t domain = 1; domain <= 64; domain *= 2) {
+            bool seen[256] = {false};
+            uint32_t count = 0;
+            for (uint32_t rank = 0; rank < groups[i].ranks; rank++) {
+                const uint32_t at = rank_group_find_device(&groups[i], 0, rank) / domain;
+                count += seen[at] ? 0 : 1;
+                seen[at] = true;
+            }
+            ck_assert_uint_eq(rank_group_count_domains(&groups[i], domain), count);
+        }
+    }
+}
+END_TEST
+
 TAP_MAIN("rank_group", test_ranks_sit_where_the_strides_say,
-         test_groups_that_make_no_sense_fail_the_check)
+         test_domains_are_those_that_ranks_lie_in, test_groups_that_make_no_sense_fail_the_check)

@@ -138,6 +138,27 @@ START_TEST(every_runtime_file_is_read)
 }
 END_TEST
 
+/* A file that is like another says what differs; constants are the family's. */
+START_TEST(likes_differ_in_what_they_state)
+{
+    struct runtime like, base;
+    begin();
+    ck_assert(runtime_read("megatron", (struct diag_place){0}, &arena, &base, &diag));
+    ck_assert(runtime_read("nemo", (struct diag_place){0}, &arena, &like, &diag));
+    ck_assert_str_eq(like.name, "nemo");
+    ck_assert_str_eq(like.family, "megatron");
+    ck_assert_str_eq(base.family, "megatron");
+    ck_assert_uint_eq(like.gradient_bytes, 2);
+    ck_assert_uint_eq(base.gradient_bytes, 4);
+    ck_assert(like.op_overhead_s == base.op_overhead_s && like.context_bytes == base.context_bytes);
+    ck_assert_uint_eq(like.order_count, base.order_count);
+    ck_assert_str_eq(like.dims[0], base.dims[0]);
+    ck_assert_str_ne(like.frameworks[0], base.frameworks[0]);
+    ck_assert(runtime_send_blocks(&base, 1) && !runtime_send_blocks(&base, 2));
+    arena_release(&arena);
+}
+END_TEST
+
 /* The runtime's data is part of what a plan was made for. */
 START_TEST(digests_see_the_runtime)
 {
@@ -176,5 +197,5 @@ START_TEST(default_places_are_the_runtimes)
 END_TEST
 
 TAP_MAIN("setup", absent_keys_have_a_meaning, all_keys_round_trip, faults_are_told,
-         optimizers_cost_what_is_published, every_runtime_file_is_read, digests_see_the_runtime,
-         default_places_are_the_runtimes)
+         optimizers_cost_what_is_published, every_runtime_file_is_read,
+         likes_differ_in_what_they_state, digests_see_the_runtime, default_places_are_the_runtimes)
