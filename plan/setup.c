@@ -254,7 +254,7 @@ static const struct runtime *without_host(const struct runtime *runtime, struct 
     *copy = *runtime;
     copy->op_overhead_s = 0.0;
     copy->op_gap_s = 0.0;
-    copy->dispatch_stall_s = 0.0;
+    copy->dispatch_overhead_s = 0.0;
     copy->step_overhead_s = 0.0;
     return copy;
 }

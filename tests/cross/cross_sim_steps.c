@@ -301,8 +301,9 @@ static void mixed_law(struct judged *judged)
 {
     const double step_s = judged->estimate.step_s;
     same_law(judged);
-    ck_assert_msg(step_s >= alone_step_s(judged, 0) * (1 - 3e-3), "%s: %g s, all on the faster %g s",
-                  describe(judged), step_s, alone_step_s(judged, 0));
+    ck_assert_msg(step_s >= alone_step_s(judged, 0) * (1 - 3e-3),
+                  "%s: %g s, all on the faster %g s", describe(judged), step_s,
+                  alone_step_s(judged, 0));
     ck_assert_msg(step_s <= alone_step_s(judged, 1) * (1 + 3e-3),
                   "%s: %g s, all on the slower %g s", describe(judged), step_s,
                   alone_step_s(judged, 1));
