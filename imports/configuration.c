@@ -103,19 +103,45 @@ bool configuration_refuse(struct configuration *configuration, enum diag_code co
                      "%s", text.bytes);
 }
 
+bool configuration_is_open(const struct configuration *configuration, const char *key)
+{
+    const struct setting *setting = setting_find(&configuration->settings, key);
+    return setting != NULL && setting->kind == SETTING_TEXT &&
+           (strchr(setting->text, '$') != NULL || strcmp(setting->text, "auto") == 0);
+}
+
+/* N of $N and ${N}, else the setting itself. */
+static const char *name_open(const struct setting *setting, struct arena *arena)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    const char *at = strchr(setting->text, '$');
+    at = at == NULL ? "" : at + (at[1] == '{' ? 2 : 1);
+    const size_t length = strspn(at, letters);
+    return length == 0 ? setting->key : text_build_copy(arena, at, length);
+}
+
+static void refuse_open(struct configuration *configuration, const struct setting *setting)
+{
+    configuration_refuse(
+        configuration, DIAG_X662, setting->key,
+        text_build(configuration->arena, "write the value that is used, or give it: --set %s=VALUE",
+                   name_open(setting, configuration->arena)),
+        "'%s' is '%s': what will stand there is not known", setting->key, setting->text);
+}
+
 const struct setting *configuration_take(struct configuration *configuration, const char *key)
 {
     const struct setting *setting = setting_find(&configuration->settings, key);
     if (setting == NULL || setting->kind == SETTING_NULL) {
         return NULL;
     }
-    configuration->taken[setting - configuration->settings.settings] = true;
-    if (setting->kind == SETTING_TEXT &&
-        (strchr(setting->text, '$') != NULL || strcmp(setting->text, "auto") == 0)) {
-        configuration_refuse(configuration, DIAG_X662, key,
-                             "write the value that is used; --set NAME=VALUE gives a variable",
-                             "'%s' is '%s': what will stand there is not known", key,
-                             setting->text);
+    bool *taken = &configuration->taken[setting - configuration->settings.settings];
+    const bool again = *taken;
+    *taken = true;
+    if (configuration_is_open(configuration, key)) {
+        if (!again) {
+            refuse_open(configuration, setting);
+        }
         return NULL;
     }
     return setting;

@@ -42,8 +42,10 @@ void configuration_fill(struct configuration *configuration);
 void configuration_check_keys(struct configuration *configuration, const char *keys);
 
 /* --- taking ----------------------------------------------------------------------------------- */
+/* Does a placeholder ("auto", "${N}") stand there? */
+bool configuration_is_open(const struct configuration *configuration, const char *key);
 /* The setting, marked as taken; NULL: it is absent, null, or a placeholder ("auto", "${N}"), which
- * is reported. */
+ * is reported once. */
 const struct setting *configuration_take(struct configuration *configuration, const char *key);
 /* Of the type named, or `fallback` where it is absent; another type is reported (X661). */
 uint64_t configuration_take_count(struct configuration *configuration, const char *key,

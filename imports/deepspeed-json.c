@@ -123,17 +123,21 @@ static void settle_batch(uint64_t world, uint64_t batch[3])
     }
 }
 
-/* Absent is not the same as 0. */
-static void refuse_zeros(struct configuration *configuration)
+/* Absent is not the same as 0. False: one of the three is still open, so that nothing can be said
+ * of their product. */
+static bool refuse_zeros(struct configuration *configuration)
 {
     static const char *const keys[] = {"train_batch_size", "train_micro_batch_size_per_gpu",
                                        "gradient_accumulation_steps"};
+    bool known = true;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        known = known && !configuration_is_open(configuration, keys[i]);
         if (configuration_take_count(configuration, keys[i], 1) == 0) {
             configuration_refuse(configuration, DIAG_X663, keys[i], "1 or more, or leave it out",
                                  "%s is 0", keys[i]);
         }
     }
+    return known;
 }
 
 static void take_batch(struct configuration *configuration, const struct sizes *sizes)
@@ -143,13 +147,13 @@ static void take_batch(struct configuration *configuration, const struct sizes *
         configuration_take_count(configuration, "train_batch_size", 0),
         configuration_take_count(configuration, "train_micro_batch_size_per_gpu", 0),
         configuration_take_count(configuration, "gradient_accumulation_steps", 0)};
-    refuse_zeros(configuration);
+    const bool known = refuse_zeros(configuration);
     setup->seq_length = configuration_take_count(configuration, "seq_length", 0);
     if (setup->seq_length == 0) {
         configuration_refuse(configuration, DIAG_X662, NULL, "--set seq_length=N",
                              "the length of sequences is not in the file");
     }
-    if (sizes->world == 0) {
+    if (sizes->world == 0 || !known) {
         return;
     }
     settle_batch(sizes->world, batch);
