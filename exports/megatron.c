@@ -17,9 +17,10 @@ static void write(const struct problem *problem, const struct plan *plan, bool s
     if (script)
         megatron_open_script(problem, plan, out);
     else
-        megatron_push_note(&arguments, "%s on %s, %llu devices; pretrain_gpt.py of Megatron-LM",
+        megatron_push_note(&arguments, "%s on %s, %llu devices; %s of Megatron-LM",
                            problem->model->name, problem->cluster->name,
-                           (unsigned long long)plan_count_devices(plan));
+                           (unsigned long long)plan_count_devices(plan),
+                           megatron_find_program(problem));
     if (!script && megatron_wants_one_connection(plan))
         megatron_push_note(&arguments,
                            "needs CUDA_DEVICE_MAX_CONNECTIONS=1 in the environment on Hopper and "
@@ -27,12 +28,12 @@ static void write(const struct problem *problem, const struct plan *plan, bool s
     megatron_push_plan(problem, plan, &arguments);
     megatron_push_model(problem, &arguments);
     if (script)
-        megatron_close_script(out);
+        megatron_close_script(problem, out);
 }
 
 const struct exporter exporter_megatron = {
     .name = "megatron",
-    .summary = "arguments of Megatron-LM's pretrain_gpt.py, one per line",
+    .summary = "arguments of Megatron-LM's pretrain_gpt.py or pretrain_hybrid.py, one per line",
     .script = "a bash script that launches it with torchrun",
     .can_express = can_express,
     .write = write,

@@ -45,6 +45,15 @@ bool megatron_check_model(const struct problem *problem, const struct plan *plan
                           struct diag *diag);
 void megatron_push_model(const struct problem *problem, const struct megatron_arguments *out);
 
+/* A row of layers that scan, attend or feed forward, each alone. */
+struct transformer;
+struct transformer_scan;
+bool megatron_is_hybrid(const struct transformer *shape);
+bool megatron_check_hybrid(const struct plan *plan, uint32_t cp, struct diag *diag);
+void megatron_push_pattern(const struct transformer *shape, const struct plan *plan,
+                           const struct megatron_arguments *out);
+void megatron_push_scan(const struct transformer_scan *scan, const struct megatron_arguments *out);
+
 /* Setup, placement, schedule. */
 bool megatron_check_plan(const struct problem *problem, const struct plan *plan, struct diag *diag);
 void megatron_push_plan(const struct problem *problem, const struct plan *plan,
@@ -52,6 +61,8 @@ void megatron_push_plan(const struct problem *problem, const struct plan *plan,
 
 /* What stands before and after the arguments of a launch script. */
 void megatron_open_script(const struct problem *problem, const struct plan *plan, struct text *out);
-void megatron_close_script(struct text *out);
+void megatron_close_script(const struct problem *problem, struct text *out);
+/* Which of its programs trains the model. */
+const char *megatron_find_program(const struct problem *problem);
 
 #endif

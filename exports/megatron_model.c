@@ -86,7 +86,7 @@ static bool check_experts(const struct transformer *shape, const struct megatron
 }
 
 /* What goes beyond a plain decoder and has flags: latent attention, the router's correction, the
- * gate of the shared expert, layers that predict further tokens. */
+ * gate of the shared expert, layers that predict further tokens, rows of layers that scan. */
 static const char *find_special(const struct transformer *shape)
 {
     struct transformer rest = *shape;
@@ -94,6 +94,10 @@ static const char *find_special(const struct transformer *shape)
     rest.moe.router_bias = false;
     rest.moe.shared_gate = false;
     rest.mtp_layers = 0;
+    if (megatron_is_hybrid(shape)) {
+        rest.scan.heads = 0;
+        rest.mixers = rest.mlps = NULL;
+    }
     return transformer_special(&rest);
 }
 
@@ -119,6 +123,8 @@ bool megatron_check_model(const struct problem *problem, const struct plan *plan
     good &= check_positions(problem, shape, diag);
     good &= check_window(shape, &sizes, diag);
     good &= check_experts(shape, &sizes, diag);
+    if (megatron_is_hybrid(shape))
+        good &= megatron_check_hybrid(plan, sizes.cp, diag);
     return good;
 }
 
@@ -191,7 +197,7 @@ static void push_expert_layers(const struct transformer *shape,
     const struct transformer_moe *moe = &shape->moe;
     const uint32_t after = shape->layers - moe->first_dense, rest = after % moe->every;
     struct text pattern;
-    if (moe->first_dense == 0 && moe->every == 1)
+    if ((moe->first_dense == 0 && moe->every == 1) || megatron_is_hybrid(shape))
         return;
     text_init(&pattern, out->text->arena);
     text_push(&pattern, "(");
@@ -236,7 +242,10 @@ void megatron_push_model(const struct problem *problem, const struct megatron_ar
                        "of the norms, initialisation%s",
                        problem->model->name,
                        shape->moe.experts > 0 ? ", scoring and loss of the router" : "");
-    megatron_push(out, "--num-layers", "%u", shape->layers);
+    if (megatron_is_hybrid(shape))
+        megatron_push_scan(&shape->scan, out);
+    else
+        megatron_push(out, "--num-layers", "%u", shape->layers);
     megatron_push(out, "--hidden-size", "%u", shape->hidden);
     push_attention(shape, out);
     push_mlp(shape, out);

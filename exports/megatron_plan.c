@@ -84,7 +84,9 @@ static void push_schedule(const struct problem *problem, const struct plan *plan
     const struct plan_schedule *schedule = &plan->schedule;
     const uint32_t chunks = plan_count_stages(plan) * schedule->chunks;
     megatron_push_note(out, "schedule: %u micro-batches", plan_count_micro_batches(problem, plan));
-    if (!is_even(plan, chunks))
+    if (megatron_is_hybrid(problem->model->transformer))
+        megatron_push_pattern(problem->model->transformer, plan, out);
+    else if (!is_even(plan, chunks))
         push_layout(plan, chunks, problem->model->transformer->mtp_layers, out);
     else if (schedule->chunks > 1)
         megatron_push(out, "--num-layers-per-virtual-pipeline-stage", "%u",

@@ -25,11 +25,19 @@ void megatron_open_script(const struct problem *problem, const struct plan *plan
     text_push(out, "ARGUMENTS=(\n");
 }
 
-void megatron_close_script(struct text *out)
+const char *megatron_find_program(const struct problem *problem)
 {
-    text_push(out, ")\n\n"
-                   "exec torchrun --nnodes \"$NNODES\" --nproc-per-node \"$GPUS_PER_NODE\" \\\n"
-                   "    --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\" "
-                   "--master-port \"$MASTER_PORT\" \\\n"
-                   "    \"$MEGATRON/pretrain_gpt.py\" \"${ARGUMENTS[@]}\" \"$@\"\n");
+    return megatron_is_hybrid(problem->model->transformer) ? "pretrain_hybrid.py"
+                                                           : "pretrain_gpt.py";
+}
+
+void megatron_close_script(const struct problem *problem, struct text *out)
+{
+    text_push(out,
+              ")\n\n"
+              "exec torchrun --nnodes \"$NNODES\" --nproc-per-node \"$GPUS_PER_NODE\" \\\n"
+              "    --node-rank \"$NODE_RANK\" --master-addr \"$MASTER_ADDR\" "
+              "--master-port \"$MASTER_PORT\" \\\n"
+              "    \"$MEGATRON/%s\" \"${ARGUMENTS[@]}\" \"$@\"\n",
+              megatron_find_program(problem));
 }

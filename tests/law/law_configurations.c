@@ -19,6 +19,7 @@ static const struct pair {
     {"megatron", "megatron-args", "round-trip.args", "toy-gqa-8l", NULL},
     {"megatron", "megatron-args", "round-trip.args", "toy-mixed-6l", NULL},
     {"megatron", "megatron-args", "round-trip.args", "toy-latent-4l", NULL},
+    {"megatron", "megatron-args", "round-trip.args", "nemotron-h-8b", NULL},
     {"torchtitan", "torchtitan-toml", "round-trip.toml", "llama-3.1-8b", NULL},
     {"torchtitan", "torchtitan-toml", "round-trip.toml", "qwen3-30b-a3b", NULL},
     {"deepspeed", "deepspeed-json", "round-trip.json", "toy-gqa-8l", "seq_length=1536"},

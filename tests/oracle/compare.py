@@ -30,7 +30,7 @@ SOURCES = {"megatron": "MEGATRON_SRC", "torchtitan": "TORCHTITAN_SRC", "deepspee
 PLANNED_FOR = {"accelerate": "fsdp"}
 MODELS = {
     "megatron": ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt3-175b", "gpt2-xl",
-                 "deepseek-v2-lite", "mistral-7b"],
+                 "deepseek-v2-lite", "mistral-7b", "nemotron-h-8b"],
     "torchtitan": ["llama-3.1-8b", "deepseek-v2-lite", "llama-3.1-70b", "qwen3-8b", "qwen3-32b", "qwen3-30b-a3b"],
     "deepspeed": ["llama-3.1-8b", "llama-3.1-70b", "mixtral-8x7b", "qwen3-8b", "qwen3-32b", "gpt2-xl",
                   "gemma-2-9b", "nemotron-h-8b"],
