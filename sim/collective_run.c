@@ -113,24 +113,18 @@ static void handle(void *state, uint32_t id)
     }
 }
 
-/* Every message of an all-to-all is one share of the buffer, a send is all of it; only such
- * messages between pairs depend on their size for their protocol. */
-static double pair_frac(const struct program *program)
-{
-    const enum collective_kind kind = program->request->kind;
-    return kind == COLLECTIVE_ALL_TO_ALL ? 1.0 / (double)program->shape.ranks
-           : kind == COLLECTIVE_SEND     ? 1.0
-                                         : 0.0;
-}
-
+/* Of messages between pairs the size decides on their protocol; those of one way are alike. */
 static void price_ways(struct run *run, struct arena *arena)
 {
     const struct program *program = run->program;
     run->prices = ARENA_PUSH(arena, struct world_flow, program->way_count);
-    for (uint32_t i = 0; i < program->way_count; i++) {
-        const struct program_step step = {.way = i, .bytes_frac = pair_frac(program)};
-        run->prices[i] = program_find_flow(program, &step, run->protocol, run->request->bytes);
-        run->prices[i].bytes = 0.0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const struct program_step *step = &program->steps[i];
+        struct world_flow *price = &run->prices[step->way];
+        if (price->cap_Bps == 0.0) {
+            *price = program_find_flow(program, step, run->protocol, run->request->bytes);
+            price->bytes = 0.0;
+        }
     }
 }
 

@@ -30,6 +30,9 @@ struct sim_options {
     /* A slot's kernels, or a message, take up to so much longer or shorter, triangular. */
     double compute_jitter_frac, network_jitter_frac;
     uint64_t seed;
+    /* [stage] kernels take so many times longer, as behind a slow device that the others of its
+     * stage wait for; NULL: 1. */
+    const double *slowness;
     bool spans; /* keep what ran when */
     bool chain; /* find what the step took as long as; with overlap */
 };

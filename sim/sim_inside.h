@@ -75,6 +75,8 @@ struct step_tail {
 const struct site_scripts *sim_find_scripts(const struct step_run *run, uint32_t stage);
 /* Model chunk at (stage, local chunk). */
 uint32_t sim_find_chunk(const struct step_run *run, uint32_t stage, uint32_t local);
+/* How many times longer its kernels take. */
+double sim_find_slowness(const struct step_run *run, uint32_t stage);
 /* New jitter for the messages that are pushed next. */
 void sim_draw_messages(struct step_run *run);
 /* Tasks of one stage in one step, which begins when the task `begin` ends; into tail: pipeline,

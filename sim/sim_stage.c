@@ -39,6 +39,12 @@ uint32_t sim_find_chunk(const struct step_run *run, uint32_t stage, uint32_t loc
     return stream->model_chunk[stage * stream->shape.chunks + local];
 }
 
+double sim_find_slowness(const struct step_run *run, uint32_t stage)
+{
+    const double *slowness = run->sim->options.slowness;
+    return slowness == NULL ? 1.0 : slowness[stage];
+}
+
 /* --- jitter ----------------------------------------------------------------------------------- */
 
 /* Between 1 - frac and 1 + frac, triangular. */
@@ -286,7 +292,8 @@ static void push_slot(struct builder *builder, uint32_t slot)
         .sums = run->slots.last_backward[chunk] == slot &&
                 runtime_of(run)->overlaps_gradient_reduce && run->sim->options.overlap};
     const bool whole = run->sim->options.granularity == SIM_SLOTS && !part.gathers && !part.sums;
-    run->emit.kernel_factor = tasks->kernel_factor = draw_kernels(run, forward);
+    run->emit.kernel_factor = tasks->kernel_factor =
+        draw_kernels(run, forward) * sim_find_slowness(run, builder->stage);
     sim_draw_messages(run);
     emit_delay(&run->emit, slot_name(run, slot),
                whole ? slot_s(run, slot) * tasks->kernel_factor : 0.0);

@@ -59,7 +59,7 @@ static double update_s(const struct step_run *run, uint32_t stage)
             seconds += pieces[block].update_s * (double)counts[block];
         }
     }
-    return seconds;
+    return seconds * sim_find_slowness(run, stage);
 }
 
 /* Of all devices, whatever they are. */

@@ -2,11 +2,14 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "tools/critical_path.h"
 #include "tools/decompose.h"
+#include "tools/failures.h"
 #include "tools/flow_file.h"
 #include "tools/saved_plan.h"
 #include "tools/sensitivity.h"
 #include "tools/simulated.h"
+#include "tools/slow_stages.h"
 #include "tools/trace_file.h"
 
 #define RUNS_MAX 100000u
@@ -26,6 +29,8 @@ struct answer {
     struct decomposition parts;
     double sensitivity_frac; /* 0: not asked for */
     struct sensitivity sensitivity;
+    bool fails; /* failures are asked about */
+    struct failures failures;
 };
 
 /* --- the question -------------------------------------------------------------------------- */
@@ -113,7 +118,9 @@ static bool simulate(struct command *command, struct answer *answer)
     struct simulated simulated;
     struct verdict verdict;
     if (!read_options(command, &options, &answer->runs) ||
-        !read_sensitivity(command, &answer->sensitivity_frac) || !read_plan(command, answer)) {
+        !read_sensitivity(command, &answer->sensitivity_frac) ||
+        !failures_read(command, &answer->fails, &answer->failures) || !read_plan(command, answer) ||
+        !slow_stages_read(command, plan_count_stages(answer->plan), &options.slowness)) {
         return false;
     }
     if (answer->plan->schedule.layers == NULL) {
@@ -134,8 +141,11 @@ static bool simulate(struct command *command, struct answer *answer)
     }
     if (answer->sensitivity_frac > 0.0 &&
         !sensitivity_find(command, &answer->question, answer->plan, answer->sensitivity_frac,
-                          &answer->sensitivity)) {
+                          options.slowness, &answer->sensitivity)) {
         return false;
+    }
+    if (answer->fails) {
+        failures_find(answer->plan, answer->result.estimate.step_s, &answer->failures);
     }
     return write_trace(command, answer);
 }
@@ -147,29 +157,6 @@ static double percentile_s(const struct answer *answer, uint64_t percent)
 {
     const uint64_t rank = (answer->runs * percent + 99) / 100;
     return answer->step_s[rank == 0 ? 0 : rank - 1];
-}
-
-static void push_chain(const struct sim_result *result, struct json_writer *out)
-{
-    static const char *const keys[SIM_CHAIN_COUNT] = {
-        [SIM_CHAIN_KERNELS] = "kernels_s",     [SIM_CHAIN_HOST] = "host_s",
-        [SIM_CHAIN_TENSOR] = "messages_s",     [SIM_CHAIN_PREFETCH] = "prefetch_s",
-        [SIM_CHAIN_DATA] = "exchange_s",       [SIM_CHAIN_SEND] = "send_s",
-        [SIM_CHAIN_SHARED] = "shared_links_s", [SIM_CHAIN_UPDATE] = "update_s",
-        [SIM_CHAIN_OVERHEAD] = "overhead_s"};
-    json_push_key(out, "critical_path");
-    json_push_object(out);
-    for (uint32_t part = 0; part < SIM_CHAIN_COUNT; part++) {
-        json_push_key_double(out, keys[part], result->chain.part_s[part]);
-    }
-    json_push_key_u64(out, "stage_crossings", result->chain.crossings);
-    json_push_key(out, "stages_s");
-    json_push_array(out);
-    for (uint32_t i = 0; i < result->estimate.stage_count; i++) {
-        json_push_double(out, result->chain.stage_s[i]);
-    }
-    json_pop_array(out);
-    json_pop_object(out);
 }
 
 static void push_stages(const struct sim_result *result, struct json_writer *out)
@@ -214,12 +201,15 @@ static void dump_json(struct command *command, const struct answer *answer)
         json_push_key_double(&out, "wall_s", answer->wall_s);
     }
     push_stages(result, &out);
-    push_chain(result, &out);
+    critical_path_push_json(result, &out);
     if (answer->decomposed) {
         decompose_push_json(&answer->parts, &out);
     }
     if (answer->sensitivity_frac > 0.0) {
         sensitivity_push_json(&answer->sensitivity, &out);
+    }
+    if (answer->fails) {
+        failures_push_json(&answer->failures, &out);
     }
     json_pop_object(&out);
     text_push(&command->out, "\n");
@@ -256,46 +246,6 @@ static void dump_stages(struct command *command, const struct sim_result *result
     }
 }
 
-/* What the step took as long as, the largest part first; then where it ran. */
-static void dump_chain(struct command *command, const struct sim_result *result)
-{
-    const struct sim_chain *chain = &result->chain;
-    bool shown[SIM_CHAIN_COUNT] = {false};
-    text_push(&command->out, "\nThe longest chain of work:\n");
-    for (uint32_t i = 0; i < SIM_CHAIN_COUNT; i++) {
-        uint32_t most = SIM_CHAIN_COUNT;
-        for (uint32_t part = 0; part < SIM_CHAIN_COUNT; part++) {
-            if (!shown[part] && chain->part_s[part] > 0.0 &&
-                (most == SIM_CHAIN_COUNT || chain->part_s[part] > chain->part_s[most])) {
-                most = part;
-            }
-        }
-        if (most < SIM_CHAIN_COUNT) {
-            shown[most] = true;
-            text_push(&command->out, "  %-36s %9s  %5.1f %%\n",
-                      sim_chain_name((enum sim_chain_part)most),
-                      report_seconds(command->arena, chain->part_s[most]),
-                      100.0 * chain->part_s[most] / result->estimate.step_s);
-        }
-    }
-}
-
-/* The stage most of the chain lies on. */
-static void dump_pace(struct command *command, const struct sim_result *result)
-{
-    uint32_t most = 0;
-    if (result->estimate.stage_count < 2) {
-        return;
-    }
-    for (uint32_t i = 1; i < result->estimate.stage_count; i++) {
-        most = result->chain.stage_s[i] > result->chain.stage_s[most] ? i : most;
-    }
-    text_push(&command->out,
-              "It crosses from stage to stage %u times; %.1f %% of it is stage %u's.\n",
-              result->chain.crossings,
-              100.0 * result->chain.stage_s[most] / result->estimate.step_s, most);
-}
-
 static void dump_people(struct command *command, const struct answer *answer)
 {
     struct arena *arena = command->arena;
@@ -319,13 +269,15 @@ static void dump_people(struct command *command, const struct answer *answer)
               report_bytes(arena, result->estimate.capacity_bytes),
               result->estimate.fits ? "" : ": DOES NOT FIT");
     dump_stages(command, result);
-    dump_chain(command, result);
-    dump_pace(command, result);
+    critical_path_dump(command, result);
     if (answer->decomposed) {
         decompose_dump(command, &answer->parts);
     }
     if (answer->sensitivity_frac > 0.0) {
         sensitivity_dump(command, &answer->sensitivity);
+    }
+    if (answer->fails) {
+        failures_dump(command, &answer->failures);
     }
     if (command->timing) {
         text_push(out, "\nThe simulation took %s.\n", report_seconds(arena, answer->wall_s));
@@ -395,6 +347,8 @@ static const struct flag plan_flags[] = {
      .value = "S",
      .help = "of the first run's draws",
      .fallback = "0"},
+    SLOW_STAGES_FLAG,
+    FAILURES_FLAGS,
     PROBLEM_FLAG_PROFILE("measurements of the accelerator beside the formulas", "formulas alone"),
     {.name = NULL},
 };

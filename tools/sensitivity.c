@@ -31,6 +31,7 @@ static const struct {
 
 /* A knob, turned: rates times `factor`, times by it. */
 struct turn {
+    const double *slowness; /* of stages, whatever is turned */
     enum knob knob;
     const char *link; /* kind of link */
     double factor;
@@ -103,9 +104,10 @@ static void turn_runtime(const struct turn *turn, struct runtime *runtime)
 }
 
 static bool run(struct command *command, const struct question *question, const struct plan *plan,
-                double *out)
+                const double *slowness, double *out)
 {
-    const struct sim_options options = sim_full_options();
+    struct sim_options options = sim_full_options();
+    options.slowness = slowness;
     struct simulated simulated;
     struct sim_result result;
     if (!simulated_build(command, question, plan, &options, &simulated) ||
@@ -132,7 +134,7 @@ static bool run_turned(struct command *command, const struct question *question,
     }
     turn_protocols(turn, &turned->prices);
     turn_runtime(turn, &turned->runtime);
-    if (!run(command, turned, plan, out)) {
+    if (!run(command, turned, plan, turn->slowness, out)) {
         return false;
     }
     arena_pop(command->arena, mark);
@@ -144,6 +146,7 @@ static bool push_row(struct command *command, const struct question *question,
 {
     struct sensitivity_row row = {
         .knob = knobs[turn.knob].key, .of = turn.link, .words = knobs[turn.knob].words};
+    turn.slowness = out->slowness;
     turn.factor = 1.0 + out->frac;
     if (!run_turned(command, question, plan, &turn, &row.better_s)) {
         return false;
@@ -172,14 +175,16 @@ static bool has_kind(const struct cluster *cluster, const char *link)
 }
 
 bool sensitivity_find(struct command *command, const struct question *question,
-                      const struct plan *plan, double frac, struct sensitivity *out)
+                      const struct plan *plan, double frac, const double *slowness,
+                      struct sensitivity *out)
 {
     const struct prices *prices = &question->prices;
     *out =
         (struct sensitivity){.frac = frac,
+                             .slowness = slowness,
                              .rows = ARENA_PUSH(command->arena, struct sensitivity_row,
                                                 KNOB_OF_DEVICES + (size_t)2 * prices->link_count)};
-    bool good = run(command, question, plan, &out->step_s);
+    bool good = run(command, question, plan, slowness, &out->step_s);
     for (enum knob knob = 0; knob < KNOB_OF_DEVICES && good; knob++) {
         good = push_row(command, question, plan, (struct turn){.knob = knob}, out);
     }

@@ -15,13 +15,15 @@ struct sensitivity_row {
 struct sensitivity {
     double frac;   /* how far: rates times and times by 1 + frac, and back */
     double step_s; /* as it is */
+    const double *slowness;
     struct sensitivity_row *rows;
     uint32_t count;
 };
 
-/* The plan has its layers. False on a fault of a simulation. */
+/* The plan has its layers; slowness: as in struct sim_options. False on a fault of a simulation. */
 bool sensitivity_find(struct command *command, const struct question *question,
-                      const struct plan *plan, double frac, struct sensitivity *out);
+                      const struct plan *plan, double frac, const double *slowness,
+                      struct sensitivity *out);
 void sensitivity_push_json(const struct sensitivity *sensitivity, struct json_writer *out);
 void sensitivity_dump(struct command *command, const struct sensitivity *sensitivity);
 

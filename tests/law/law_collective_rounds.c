@@ -35,6 +35,9 @@ static uint32_t find_rounds(const char *name, enum collective_kind kind,
     if (strcmp(name, "halving-doubling") == 0) {
         return both * (bits + (p == 1u << bits ? 0 : 1));
     }
+    if (strcmp(name, "bruck") == 0) {
+        return both * (bits + (p == 1u << bits ? 0 : 1));
+    }
     if (strcmp(name, "direct") == 0) {
         return both;
     }

@@ -286,6 +286,33 @@ START_TEST(the_chain_names_what_counts)
 }
 END_TEST
 
+/* A slow stage: its kernels last as said, the others' as before, the step no longer than if all
+ * were slow. */
+START_TEST(a_slow_stage_holds_up_the_step)
+{
+    static const double one_slow[STAGES] = {1, 1, 1.5, 1}, all_slow[STAGES] = {1.5, 1.5, 1.5, 1.5};
+    static const double none_slow[STAGES] = {1, 1, 1, 1};
+    start();
+    runtime.op_overhead_s = 0.0;
+    struct sim_options options = sim_full_options();
+    build(&options);
+    const struct sim_result plain = simulate();
+    sim.options.slowness = none_slow;
+    ck_assert_double_eq(step_s(), plain.estimate.step_s);
+    sim.options.slowness = all_slow;
+    const double all_s = step_s();
+    sim.options.slowness = one_slow;
+    const struct sim_result slow = simulate();
+    for (uint32_t stage = 0; stage < STAGES; stage++) {
+        const double expected_s = plain.stages[stage].busy_s * one_slow[stage];
+        ck_assert_double_eq_tol(slow.stages[stage].busy_s, expected_s, 1e-7 * expected_s);
+    }
+    ck_assert_double_gt(slow.estimate.step_s, 1.05 * plain.estimate.step_s);
+    ck_assert_double_lt(slow.estimate.step_s, all_s);
+    arena_release(&arena);
+}
+END_TEST
+
 START_TEST(a_trace_reads_back)
 {
     start();
@@ -353,5 +380,6 @@ START_TEST(one_machine_said_twice)
 }
 END_TEST
 
-TAP_MAIN("sim", the_chain_is_the_step, the_chain_names_what_counts, rare_sums, stale_sums,
-         shared_ports, jitter, what_is_kept, a_trace_reads_back, one_machine_said_twice)
+TAP_MAIN("sim", a_slow_stage_holds_up_the_step, the_chain_is_the_step, the_chain_names_what_counts,
+         rare_sums, stale_sums, shared_ports, jitter, what_is_kept, a_trace_reads_back,
+         one_machine_said_twice)

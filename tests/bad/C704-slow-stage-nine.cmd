@@ -1,0 +1,1 @@
+simulate @ --slow 9=2

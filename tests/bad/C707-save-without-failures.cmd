@@ -1,0 +1,1 @@
+simulate none.json --save-time 60s

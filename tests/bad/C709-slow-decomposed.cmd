@@ -1,0 +1,1 @@
+simulate @ --slow 0=2 --decompose

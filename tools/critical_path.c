@@ -1,0 +1,73 @@
+/* What a simulated step consists of along its longest chain of work. */
+#include "tools/critical_path.h"
+
+#include "tools/report.h"
+
+void critical_path_push_json(const struct sim_result *result, struct json_writer *out)
+{
+    static const char *const keys[SIM_CHAIN_COUNT] = {
+        [SIM_CHAIN_KERNELS] = "kernels_s",     [SIM_CHAIN_HOST] = "host_s",
+        [SIM_CHAIN_TENSOR] = "messages_s",     [SIM_CHAIN_PREFETCH] = "prefetch_s",
+        [SIM_CHAIN_DATA] = "exchange_s",       [SIM_CHAIN_SEND] = "send_s",
+        [SIM_CHAIN_SHARED] = "shared_links_s", [SIM_CHAIN_UPDATE] = "update_s",
+        [SIM_CHAIN_OVERHEAD] = "overhead_s"};
+    json_push_key(out, "critical_path");
+    json_push_object(out);
+    for (uint32_t part = 0; part < SIM_CHAIN_COUNT; part++) {
+        json_push_key_double(out, keys[part], result->chain.part_s[part]);
+    }
+    json_push_key_u64(out, "stage_crossings", result->chain.crossings);
+    json_push_key(out, "stages_s");
+    json_push_array(out);
+    for (uint32_t i = 0; i < result->estimate.stage_count; i++) {
+        json_push_double(out, result->chain.stage_s[i]);
+    }
+    json_pop_array(out);
+    json_pop_object(out);
+}
+
+/* What the step took as long as, the largest part first; then where it ran. */
+static void dump_parts(struct command *command, const struct sim_result *result)
+{
+    const struct sim_chain *chain = &result->chain;
+    bool shown[SIM_CHAIN_COUNT] = {false};
+    text_push(&command->out, "\nThe longest chain of work:\n");
+    for (uint32_t i = 0; i < SIM_CHAIN_COUNT; i++) {
+        uint32_t most = SIM_CHAIN_COUNT;
+        for (uint32_t part = 0; part < SIM_CHAIN_COUNT; part++) {
+            if (!shown[part] && chain->part_s[part] > 0.0 &&
+                (most == SIM_CHAIN_COUNT || chain->part_s[part] > chain->part_s[most])) {
+                most = part;
+            }
+        }
+        if (most < SIM_CHAIN_COUNT) {
+            shown[most] = true;
+            text_push(&command->out, "  %-36s %9s  %5.1f %%\n",
+                      sim_chain_name((enum sim_chain_part)most),
+                      report_seconds(command->arena, chain->part_s[most]),
+                      100.0 * chain->part_s[most] / result->estimate.step_s);
+        }
+    }
+}
+
+/* The stage most of the chain lies on. */
+static void dump_pace(struct command *command, const struct sim_result *result)
+{
+    uint32_t most = 0;
+    if (result->estimate.stage_count < 2) {
+        return;
+    }
+    for (uint32_t i = 1; i < result->estimate.stage_count; i++) {
+        most = result->chain.stage_s[i] > result->chain.stage_s[most] ? i : most;
+    }
+    text_push(&command->out,
+              "It crosses from stage to stage %u times; %.1f %% of it is stage %u's.\n",
+              result->chain.crossings,
+              100.0 * result->chain.stage_s[most] / result->estimate.step_s, most);
+}
+
+void critical_path_dump(struct command *command, const struct sim_result *result)
+{
+    dump_parts(command, result);
+    dump_pace(command, result);
+}
