@@ -8,7 +8,7 @@
 /* clang-format off */
 #define FAILURES_FLAGS \
     {.name = "--device-mtbf", .kind = FLAG_QUANTITY, .value = "TIME", .unit = UNIT_SECONDS, \
-     .help = "mean time between failures of one device, as in \"50000 h\": says how much of a run " \
+     .help = "mean time between failures of a device, as in \"50000 h\": says how much of a run " \
              "they leave"}, \
     {.name = "--save-time", .kind = FLAG_QUANTITY, .value = "TIME", .unit = UNIT_SECONDS, \
      .help = "that training waits for each save of its state", .fallback = "60 s"}, \
