@@ -58,6 +58,15 @@ static uint32_t *find_ports(struct emit *emit, uint32_t device, const struct lum
     return pair;
 }
 
+enum way { WAY_OUT, WAY_IN };
+
+static void keep_busy(struct emit *emit, uint32_t device, enum way way, const struct lump *lump,
+                      double share)
+{
+    const size_t row = (size_t)device * emit->ports->levels + lump->level;
+    emit->ports->busy_s[2 * row + way] += lump->bytes * share * lump->weight / lump->port_Bps;
+}
+
 static uint32_t push_flow(struct emit *emit, struct engine_label label, const struct lump *lump,
                           const uint32_t *resources, double share)
 {
@@ -86,6 +95,8 @@ uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move
         const struct lump *lump = &move->lumps->lumps[i];
         const uint32_t *pair = find_ports(emit, emit->device, lump);
         const uint32_t task = push_flow(emit, label, lump, pair, part * move->share);
+        keep_busy(emit, emit->device, WAY_OUT, lump, part * move->share);
+        keep_busy(emit, emit->device, WAY_IN, lump, part * move->share);
         engine_push_edge(emit->engine, after, task);
         after = task;
     }
@@ -101,6 +112,8 @@ uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump,
     resources[1] = find_ports(emit, to_device, lump)[1];
     const uint32_t task =
         push_flow(emit, emit_label(emit, EMIT_SEND, name), lump, resources, emit->message_factor);
+    keep_busy(emit, emit->device, WAY_OUT, lump, emit->message_factor);
+    keep_busy(emit, to_device, WAY_IN, lump, emit->message_factor);
     engine_push_edge(emit->engine, after, task);
     return task;
 }

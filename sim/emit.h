@@ -31,6 +31,7 @@ struct emit_segment {
 struct emit_ports {
     uint32_t levels; /* rows per device */
     uint32_t *pairs; /* [2 * (device * levels + level)] */
+    double *busy_s;  /* parallel: what its messages take at its full bandwidth, one by one */
 };
 
 struct emit {

@@ -154,7 +154,9 @@ static void prepare(struct step_run *run)
     run->exchange_dim = find_exchange_dim(run);
     random_init(&run->dice, options->seed);
     run->ports =
-        (struct emit_ports){levels, ARENA_PUSH(run->arena, uint32_t, (size_t)2 * levels * stages)};
+        (struct emit_ports){.levels = levels,
+                            .pairs = ARENA_PUSH(run->arena, uint32_t, (size_t)2 * levels * stages),
+                            .busy_s = ARENA_PUSH(run->arena, double, (size_t)2 * levels * stages)};
     memset(run->ports.pairs, 0xff, (size_t)2 * levels * stages * sizeof *run->ports.pairs);
     run->emit = (struct emit){.engine = &run->engine,
                               .arena = run->arena,
@@ -218,6 +220,17 @@ static void push_spans(const struct step_run *run, struct arena *arena, struct s
     }
 }
 
+static void fill_ports(const struct step_run *run, struct arena *arena, struct sim_result *out)
+{
+    const uint32_t levels = run->ports.levels, count = 2 * levels * out->estimate.stage_count;
+    const double all_s = run->ends[run->step_count - 1].end_s;
+    out->port_levels = levels;
+    out->port_busy_frac = ARENA_PUSH(arena, double, count);
+    for (uint32_t i = 0; i < count && all_s > 0.0; i++) {
+        out->port_busy_frac[i] = run->ports.busy_s[i] / all_s;
+    }
+}
+
 bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, struct sim_result *out,
              struct diag *diag)
 {
@@ -238,6 +251,7 @@ bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, stru
         out->iterations = run->step_count - run->warm_steps;
         sim_account(run, out);
         sim_fill_memory(run, arena, out);
+        fill_ports(run, arena, out);
         if (sim->options.chain && sim->options.overlap) {
             sim_find_chain(run, arena, &out->chain);
         }

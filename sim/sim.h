@@ -93,6 +93,11 @@ struct sim_result {
     struct estimate estimate; /* with its stages */
     struct sim_stage *stages;
     double bubble_frac; /* mean idle_frac */
+    /* [2 * (stage * port_levels + level)] share of the time for which a device of the stage sends
+     * at that level, beside it receives, at the full bandwidth of its port; the last level is for
+     * graphs. All 0 without contention. */
+    double *port_busy_frac;
+    uint32_t port_levels;
     uint64_t events;
     uint32_t iterations;    /* measured */
     struct sim_chain chain; /* with options.chain */

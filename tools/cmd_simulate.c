@@ -202,6 +202,7 @@ static void dump_json(struct command *command, const struct answer *answer)
     }
     push_stages(result, &out);
     critical_path_push_json(result, &out);
+    critical_path_push_ports(&answer->question.cluster, result, &out);
     if (answer->decomposed) {
         decompose_push_json(&answer->parts, &out);
     }
@@ -269,7 +270,7 @@ static void dump_people(struct command *command, const struct answer *answer)
               report_bytes(arena, result->estimate.capacity_bytes),
               result->estimate.fits ? "" : ": DOES NOT FIT");
     dump_stages(command, result);
-    critical_path_dump(command, result);
+    critical_path_dump(command, &answer->question.cluster, result);
     if (answer->decomposed) {
         decompose_dump(command, &answer->parts);
     }

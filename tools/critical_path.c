@@ -1,4 +1,4 @@
-/* What a simulated step consists of along its longest chain of work. */
+/* What the longest chain of a simulated step consists of; how busy ports are meanwhile. */
 #include "tools/critical_path.h"
 
 #include "tools/report.h"
@@ -66,8 +66,59 @@ static void dump_pace(struct command *command, const struct sim_result *result)
               100.0 * result->chain.stage_s[most] / result->estimate.step_s, most);
 }
 
-void critical_path_dump(struct command *command, const struct sim_result *result)
+static const char *level_name(const struct cluster *cluster, uint32_t level)
+{
+    return level < cluster->level_count ? cluster->levels[level].name : "links";
+}
+
+void critical_path_push_ports(const struct cluster *cluster, const struct sim_result *result,
+                              struct json_writer *out)
+{
+    json_push_key(out, "ports");
+    json_push_array(out);
+    for (uint32_t stage = 0; stage < result->estimate.stage_count; stage++) {
+        for (uint32_t level = 0; level < result->port_levels; level++) {
+            const double *busy =
+                &result->port_busy_frac[2 * ((size_t)stage * result->port_levels + level)];
+            if (busy[0] == 0.0 && busy[1] == 0.0) {
+                continue;
+            }
+            json_push_object(out);
+            json_push_key_u64(out, "stage", stage);
+            json_push_key_string(out, "level", level_name(cluster, level));
+            json_push_key_double(out, "sending_frac", busy[0]);
+            json_push_key_double(out, "receiving_frac", busy[1]);
+            json_pop_object(out);
+        }
+    }
+    json_pop_array(out);
+}
+
+/* Of each level the stage that uses its ports most. */
+static void dump_ports(struct command *command, const struct cluster *cluster,
+                       const struct sim_result *result)
+{
+    for (uint32_t level = 0; level < result->port_levels; level++) {
+        uint32_t most = 0, stage = 0;
+        for (uint32_t i = 0; i < 2 * result->estimate.stage_count; i++) {
+            const uint32_t at = 2 * (i / 2 * result->port_levels + level) + i % 2;
+            most = i == 0 || result->port_busy_frac[at] > result->port_busy_frac[most] ? at : most;
+            stage = most == at ? i / 2 : stage;
+        }
+        if (result->port_busy_frac[most] > 0.0) {
+            text_push(
+                &command->out,
+                "Ports of level %s are busy for %.1f %% of the time, at most: %s of stage %u.\n",
+                level_name(cluster, level), 100.0 * result->port_busy_frac[most],
+                most % 2 == 0 ? "sending" : "receiving", stage);
+        }
+    }
+}
+
+void critical_path_dump(struct command *command, const struct cluster *cluster,
+                        const struct sim_result *result)
 {
     dump_parts(command, result);
     dump_pace(command, result);
+    dump_ports(command, cluster, result);
 }

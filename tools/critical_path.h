@@ -8,6 +8,10 @@
 
 /* The result was made with options.chain. The key "critical_path". */
 void critical_path_push_json(const struct sim_result *result, struct json_writer *out);
-void critical_path_dump(struct command *command, const struct sim_result *result);
+/* The key "ports": those in use. */
+void critical_path_push_ports(const struct cluster *cluster, const struct sim_result *result,
+                              struct json_writer *out);
+void critical_path_dump(struct command *command, const struct cluster *cluster,
+                        const struct sim_result *result);
 
 #endif

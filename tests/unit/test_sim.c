@@ -243,6 +243,13 @@ static void hold_chain(void)
     ck_assert_double_gt(
         result.chain.part_s[SIM_CHAIN_KERNELS] + result.chain.part_s[SIM_CHAIN_HOST], 0.2 * step);
     ck_assert(sim.options.contention || result.chain.part_s[SIM_CHAIN_SHARED] == 0);
+    bool is_used = false;
+    for (uint32_t i = 0; i < 2 * STAGES * result.port_levels; i++) {
+        ck_assert_double_ge(result.port_busy_frac[i], 0);
+        ck_assert_double_le(result.port_busy_frac[i], 1 + 1e-9);
+        is_used = is_used || result.port_busy_frac[i] > 0;
+    }
+    ck_assert(is_used == sim.options.contention);
 }
 
 START_TEST(the_chain_is_the_step)
