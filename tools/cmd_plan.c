@@ -1,4 +1,5 @@
 /* `shardplan plan`: the best plan, with a certificate. */
+#include "exports/exporter.h"
 #include "tools/advise.h"
 #include "tools/decompose.h"
 #include "tools/explain.h"
@@ -183,19 +184,27 @@ static void dump_runner(struct command *command, const struct question *question
     report_dump_flags(command, "", answer->runner->plan, question->setup.runtime);
 }
 
-static void dump_next(struct command *command)
+/* The runtime's own exporter, where it has one. */
+static void dump_next(struct command *command, const struct question *question)
 {
-    const char *path;
+    const char *path, *runtime = question->setup.runtime->name;
     if (command_has(command, "-o") && command_text(command, "-o", &path)) {
         text_push(&command->out,
                   "\nThe plan is in %s. Next:\n  shardplan simulate %s\n  shardplan export %s --to "
-                  "megatron\n",
-                  path, path, path);
+                  "%s\n",
+                  path, path, path, exporter_find(runtime) != NULL ? runtime : "TARGET");
     } else {
         text_push(
             &command->out,
             "\nNext: -o plan.json saves the plan for `simulate` and `export`; --explain prices\n"
             "what was not chosen; --top 5 shows the runners-up.\n");
+    }
+}
+
+static void dump_front(struct command *command, const struct answer *answer)
+{
+    if (answer->pareto != NULL && answer->pareto->count > 0) {
+        pareto_dump(command, answer->pareto);
     }
 }
 
@@ -206,6 +215,7 @@ static void dump_people(struct command *command, const struct question *question
     report_dump_question(command, question);
     if (result->count == 0) {
         shortage_dump(command, question, &answer->options, result);
+        dump_front(command, answer);
         return;
     }
     report_dump_verdict(command, question, &answer->verdicts[0]);
@@ -219,9 +229,7 @@ static void dump_people(struct command *command, const struct question *question
         }
     }
     objective_dump(command, &answer->choice);
-    if (answer->pareto != NULL) {
-        pareto_dump(command, answer->pareto);
-    }
+    dump_front(command, answer);
     dump_alternatives(command, question, answer);
     dump_runner(command, question, answer);
     if (answer->advised) {
@@ -234,7 +242,7 @@ static void dump_people(struct command *command, const struct question *question
         text_push(&command->out, "\nThe search took %s.\n",
                   report_seconds(command->arena, answer->search_s));
     }
-    dump_next(command);
+    dump_next(command, question);
 }
 
 /* From flags, or from the plan that --from names. */
@@ -273,6 +281,11 @@ static int run(struct command *command)
     struct answer answer = {.verdicts = NULL};
     if (!read_question(command, &question, &from) || !read_options(command, &answer.options) ||
         !report_check_run(command)) {
+        return command_fail(command);
+    }
+    if (command_has(command, "--pareto-axes") && !command_has(command, "--pareto")) {
+        diag_push(command->diag, DIAG_C707, (struct diag_place){0}, NULL,
+                  "--pareto is missing: --pareto-axes says of what");
         return command_fail(command);
     }
     if (command_has(command, "--pareto")) {

@@ -1,7 +1,10 @@
 /* `shardplan plot`: pictures, drawn by gnuplot. */
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "tools/plot.h"
 
 extern const struct command_kind command_plot;
@@ -46,19 +49,28 @@ static const char *find_terminal(const char *path)
     return NULL;
 }
 
+static bool has_gnuplot(struct command *command)
+{
+    return system("command -v gnuplot > /dev/null") == 0 ||
+           diag_push(command->diag, DIAG_C708, (struct diag_place){0},
+                     "install it (apt install gnuplot-nox), or leave -o out for the script",
+                     "there is no gnuplot to draw with");
+}
+
+/* A gnuplot that ends early is told by its status, not by a signal to us. */
 static bool run_gnuplot(struct command *command, const char *path, const struct text *script)
 {
-    FILE *gnuplot = popen("command -v gnuplot > /dev/null && exec gnuplot", "w");
-    if (gnuplot == NULL) {
-        return diag_push(command->diag, DIAG_C708, (struct diag_place){0}, NULL,
-                         "cannot start gnuplot");
+    struct sigaction before, ignored = {.sa_handler = SIG_IGN};
+    sigaction(SIGPIPE, &ignored, &before);
+    FILE *gnuplot = popen("gnuplot", "w");
+    bool good = gnuplot != NULL;
+    if (good) {
+        good = fwrite(script->bytes, 1, script->length, gnuplot) == script->length;
+        good = pclose(gnuplot) == 0 && good;
     }
-    const bool written = fwrite(script->bytes, 1, script->length, gnuplot) == script->length;
-    const int status = pclose(gnuplot);
-    return (written && status == 0) ||
-           diag_push(command->diag, DIAG_C708, (struct diag_place){0},
-                     "install gnuplot (apt install gnuplot-nox), or leave -o out for the script",
-                     "gnuplot did not draw '%s'", path);
+    sigaction(SIGPIPE, &before, NULL);
+    return good || diag_push(command->diag, DIAG_C708, (struct diag_place){0}, NULL,
+                             "gnuplot did not draw '%s'", path);
 }
 
 static bool draw_file(struct command *command, const struct text *script)
@@ -81,7 +93,8 @@ static bool draw_file(struct command *command, const struct text *script)
     /* What cannot be written is better told by us than by gnuplot. */
     struct text nothing;
     text_init(&nothing, command->arena);
-    return command_write(command, path, &nothing) && run_gnuplot(command, path, &all);
+    return has_gnuplot(command) && command_write(command, path, &nothing) &&
+           run_gnuplot(command, path, &all);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -102,30 +115,6 @@ static const struct plot_kind *find_kind(struct command *command)
     return NULL;
 }
 
-static int run(struct command *command)
-{
-    const struct plot_kind *kind = find_kind(command);
-    struct text script;
-    text_init(&script, command->arena);
-    if (kind == NULL || !kind->draw(command, command->positional[1], &script)) {
-        return command_fail(command);
-    }
-    if (command_has(command, "-o")) {
-        return draw_file(command, &script) ? 0 : command_fail(command);
-    }
-    text_push_bytes(&command->out, script.bytes, script.length);
-    return 0;
-}
-
-static const struct flag flags[] = {
-    {.name = "-o",
-     .kind = FLAG_TEXT,
-     .value = "FILE",
-     .help = "let gnuplot draw FILE.svg, .png or .pdf",
-     .absent = "the gnuplot script on standard output"},
-    {.name = NULL},
-};
-
 static const struct flag sweep_flags[] = {
     {.name = "--x",
      .kind = FLAG_TEXT,
@@ -142,6 +131,63 @@ static const struct flag sweep_flags[] = {
      .value = "KEY",
      .help = "a line for each value of this",
      .absent = "one line"},
+    {.name = NULL},
+};
+
+static bool check_flags(struct command *command, const struct plot_kind *kind)
+{
+    for (uint32_t i = 0; sweep_flags[i].name != NULL; i++) {
+        if (kind != &plot_sweep && command_has(command, sweep_flags[i].name)) {
+            return diag_push(command->diag, DIAG_C709, (struct diag_place){0}, NULL,
+                             "%s is for `plot %s`, not for `plot %s`", sweep_flags[i].name,
+                             plot_sweep.name, kind->name);
+        }
+    }
+    return !command->json || !command_has(command, "-o") ||
+           diag_push(command->diag, DIAG_C709, (struct diag_place){0}, NULL,
+                     "--json gives the script as one string, -o a picture: not both");
+}
+
+/* The script, alone or as a string of an object. */
+static void push_script(struct command *command, const struct plot_kind *kind,
+                        const struct text *script)
+{
+    struct json_writer out;
+    if (!command->json) {
+        text_push_bytes(&command->out, script->bytes, script->length);
+        return;
+    }
+    json_writer_init(&out, &command->out, false);
+    json_push_object(&out);
+    json_push_key_string(&out, "version", SHARDPLAN_VERSION);
+    json_push_key_string(&out, "kind", kind->name);
+    json_push_key_string(&out, "script", script->bytes);
+    json_pop_object(&out);
+    text_push(&command->out, "\n");
+}
+
+static int run(struct command *command)
+{
+    const struct plot_kind *kind = find_kind(command);
+    struct text script;
+    text_init(&script, command->arena);
+    if (kind == NULL || !check_flags(command, kind) ||
+        !kind->draw(command, command->positional[1], &script)) {
+        return command_fail(command);
+    }
+    if (command_has(command, "-o")) {
+        return draw_file(command, &script) ? 0 : command_fail(command);
+    }
+    push_script(command, kind, &script);
+    return 0;
+}
+
+static const struct flag flags[] = {
+    {.name = "-o",
+     .kind = FLAG_TEXT,
+     .value = "FILE",
+     .help = "let gnuplot draw FILE.svg, .png or .pdf",
+     .absent = "the gnuplot script on standard output"},
     {.name = NULL},
 };
 

@@ -51,13 +51,9 @@ bool objective_choose(struct command *command, struct question *question,
     if (out->objective == OBJECTIVE_TIME) {
         return true;
     }
-    if (!sized_plan_has_parts(&question->cluster)) {
-        return diag_push(
-            command->diag, DIAG_C709, (struct diag_place){0},
-            "leave the objective out: what is fastest on all devices is cheapest there",
-            "cluster '%s' has no levels of one kind of device, so no part of it can be "
-            "tried for --objective %s",
-            question->cluster.name, names[out->objective]);
+    if (!sized_plan_check(command, &question->cluster, out->objective == OBJECTIVE_ENERGY,
+                          text_build(command->arena, "--objective %s", names[out->objective]))) {
+        return false;
     }
     out->count = sized_plan_list(&question->cluster, question->setup.spare_devices, out->sizes);
     for (uint32_t i = 0; i < out->count; i++) {
@@ -91,7 +87,7 @@ void objective_push(const struct objective_choice *choice, struct json_writer *o
         if (size->fits) {
             json_push_key_double(out, "step_s", size->step_s);
             json_push_key_double(out, "device_s", size->device_s);
-            json_push_key_double(out, "energy_j", size->energy_j);
+            sized_plan_push_energy(size, out);
         }
         json_pop_object(out);
     }
@@ -113,7 +109,7 @@ static void push_size(struct command *command, const struct objective_choice *ch
     }
     table_push(table, "%s", report_seconds(command->arena, size->step_s));
     table_push(table, "%.4g", size->device_s);
-    table_push(table, "%.4g", size->energy_j / 3.6e6);
+    table_push(table, "%s", sized_plan_kwh(command, size));
 }
 
 void objective_dump(struct command *command, const struct objective_choice *choice)

@@ -135,6 +135,22 @@ static void search_size(struct command *command, const struct question *question
     }
 }
 
+/* What the axes need of the cluster. */
+static bool check_axes(struct command *command, const struct cluster *cluster,
+                       const struct pareto *pareto)
+{
+    const bool energy = has_axis(pareto, PARETO_ENERGY);
+    if ((energy || has_axis(pareto, PARETO_COST)) &&
+        !sized_plan_check(command, cluster, energy, "--pareto")) {
+        return false;
+    }
+    return !has_axis(pareto, PARETO_MEMORY) || cluster->accelerator_count == 1 ||
+           diag_push(command->diag, DIAG_C709, (struct diag_place){0}, NULL,
+                     "devices of cluster '%s' have memories of several sizes, so one ceiling does "
+                     "not do for --pareto",
+                     cluster->name);
+}
+
 bool pareto_find(struct command *command, const struct question *question,
                  const struct planner_options *options, struct pareto *out)
 {
@@ -142,7 +158,7 @@ bool pareto_find(struct command *command, const struct question *question,
     const struct cluster *cluster = &question->cluster;
     uint32_t count = 1;
     out->count = 0;
-    if (!read_axes(command, out)) {
+    if (!read_axes(command, out) || !check_axes(command, cluster, out)) {
         return false;
     }
     sizes[0] = (struct sized_plan){.domains = 0, .devices = cluster->device_count};
@@ -176,8 +192,9 @@ void pareto_push(const struct pareto *pareto, struct json_writer *out)
         json_push_key_u64(out, "devices", point->devices);
         json_push_key_double(out, "step_s", point->step_s);
         json_push_key_double(out, "device_s", point->device_s);
-        json_push_key_double(out, "energy_j", point->energy_j);
+        sized_plan_push_energy(point, out);
         json_push_key_double(out, "peak_memory_bytes", point->peak_bytes);
+        json_push_key_bool(out, "proven", point->proven);
         json_push_key_string(out, "flags", point->flags);
         json_pop_object(out);
     }
@@ -196,13 +213,18 @@ void pareto_dump(struct command *command, const struct pareto *pareto)
         table_push(&table, "%s", report_count(command->arena, point->devices));
         table_push(&table, "%s", report_seconds(command->arena, point->step_s));
         table_push(&table, "%.4g", point->device_s);
-        table_push(&table, "%.4g", point->energy_j / 3.6e6);
+        table_push(&table, "%s", sized_plan_kwh(command, point));
         table_push(&table, "%s", report_bytes(command->arena, point->peak_bytes));
         table_push(&table, "%s", point->flags + strspn(point->flags, " "));
     }
-    text_push(&command->out,
-              "\nBest in %s for its %s, each the best of its size by a search of its own:\n\n",
+    text_push(&command->out, "\nBest in %s for its %s, each by a search of its own:\n\n",
               names[pareto->axes[0]], names[pareto->axes[1]]);
     table_dump(&table, &command->out);
     text_push(&command->out, "energy of the devices at their rated power\n");
+    for (uint32_t i = 0; i < pareto->count; i++) {
+        if (!pareto->points[i].proven) {
+            text_push(&command->out, "--budget ended searches early: there may be better points\n");
+            return;
+        }
+    }
 }

@@ -164,7 +164,7 @@ static bool read_number(struct json_value value, double *out)
 
 static bool take_swept(struct command *command, struct json_value row, struct point *out)
 {
-    const char *x, *y, *by, *series;
+    const char *x, *y, *by;
     if (!command_text(command, "--x", &x) || !command_text(command, "--y", &y) ||
         !read_number(json_find(row, x), &out->x) || !read_number(json_find(row, y), &out->y)) {
         return false;
@@ -173,8 +173,14 @@ static bool take_swept(struct command *command, struct json_value row, struct po
     if (!command_has(command, "--by")) {
         return true;
     }
-    return command_text(command, "--by", &by) && json_value_string(json_find(row, by), &series) &&
-           (out->series = text_build(command->arena, "%s %s", by, series)) != NULL;
+    if (!command_text(command, "--by", &by)) {
+        return false;
+    }
+    const struct json_value value = json_find(row, by);
+    out->series = json_is_absent(value) ? text_build(command->arena, "no %s", by)
+                                        : text_build(command->arena, "%s %s", by,
+                                                     json_value_text(value, command->arena));
+    return true;
 }
 
 static bool draw_swept(struct command *command, const char *path, struct json_value root,

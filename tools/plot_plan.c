@@ -76,8 +76,8 @@ static enum lane find_lane(const struct sim_span *span)
 /* The later model chunks of a device are drawn paler: "F3.1" is of the second. */
 static bool is_pale(const struct sim_span *span)
 {
-    const char *chunk = strchr(span->name, '.');
-    return chunk != NULL && (chunk[1] - '0') % 2 == 1;
+    const size_t length = strlen(span->name);
+    return strchr(span->name, '.') != NULL && (span->name[length - 1] - '0') % 2 == 1;
 }
 
 static bool is_in(const struct sim_span *span, enum lane lane, bool pale)
@@ -145,6 +145,24 @@ const struct plot_kind plot_timeline = {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+/* One line, or one for each size that devices have. */
+static void push_capacities(const struct estimate *estimate, struct text *out)
+{
+    uint32_t lines = 0;
+    for (uint32_t i = 0; i < estimate->stage_count; i++) {
+        uint32_t first = 0;
+        while (estimate->stages[first].capacity_bytes != estimate->stages[i].capacity_bytes) {
+            first++;
+        }
+        if (first == i) {
+            text_push(out, "%s%.6g title 'usable of stage %u' with lines dt %u lc rgb '#000000'",
+                      lines == 0 ? "plot " : ", \\\n     ",
+                      estimate->stages[i].capacity_bytes / GIB, i, 2 + lines);
+            lines++;
+        }
+    }
+}
+
 static bool draw_memory(struct command *command, const char *path, struct text *out)
 {
     struct played *played = ARENA_PUSH(command->arena, struct played, 1);
@@ -165,8 +183,7 @@ static bool draw_memory(struct command *command, const char *path, struct text *
         }
         text_push(out, "EOD\n");
     }
-    text_push(out, "plot %.6g title 'usable' with lines dt 2 lc rgb '#000000'",
-              result->estimate.capacity_bytes / GIB);
+    push_capacities(&result->estimate, out);
     for (uint32_t stage = 0; stage < stages; stage++) {
         text_push(out, ", \\\n     $stage%u using 1:2 with steps title 'stage %u'", stage, stage);
     }

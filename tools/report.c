@@ -79,3 +79,16 @@ bool report_find_band(const struct question *question, double step_s, double *lo
     *high_s = step_s * (1.0 + band->high_frac);
     return band->rows > 0 && question->setup.task.kind == TASK_PRETRAIN;
 }
+
+double report_power_w(const struct cluster *cluster)
+{
+    double sum_w = 0.0;
+    for (uint32_t device = 0; device < cluster->device_count; device++) {
+        const double own_w = cluster_find_accelerator(cluster, device)->tdp_w;
+        if (own_w <= 0.0) {
+            return 0.0;
+        }
+        sum_w += own_w;
+    }
+    return sum_w;
+}

@@ -28,6 +28,9 @@ struct report_rates {
 };
 void report_find_rates(const struct question *question, double step_s, struct report_rates *out);
 
+/* All devices at their rated power; 0: that of some kind is not known. */
+double report_power_w(const struct cluster *cluster);
+
 /* Where RUNTIME_BAND_SHARE of measured steps would lie; false: no steps of the runtime, or of such
  * a task, were measured. */
 bool report_find_band(const struct question *question, double step_s, double *low_s,

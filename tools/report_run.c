@@ -25,15 +25,6 @@ struct run {
     bool priced;
 };
 
-static double power_w(const struct question *question)
-{
-    double power = 0.0;
-    for (uint32_t device = 0; device < question->cluster.device_count; device++) {
-        power += cluster_find_accelerator(&question->cluster, device)->tdp_w;
-    }
-    return power;
-}
-
 static bool find_run(struct command *command, const struct question *question, double step_s,
                      struct run *out)
 {
@@ -47,7 +38,7 @@ static bool find_run(struct command *command, const struct question *question, d
     out->run_s = out->tokens / rates.tokens_per_s;
     out->device_hours = out->run_s / 3600.0 * question->cluster.device_count;
     out->money = out->device_hours * price;
-    out->energy_j = out->run_s * power_w(question);
+    out->energy_j = out->run_s * report_power_w(&question->cluster);
     return true;
 }
 
@@ -89,7 +80,12 @@ void report_push_run(struct command *command, const struct question *question, d
     json_push_key_double(out, "run_s", run.run_s);
     json_push_key_double(out, "days", run.run_s / 86400.0);
     json_push_key_double(out, "device_hours", run.device_hours);
-    json_push_key_double(out, "energy_j", run.energy_j);
+    json_push_key(out, "energy_j");
+    if (run.energy_j > 0.0) {
+        json_push_double(out, run.energy_j);
+    } else {
+        json_push_null(out);
+    }
     if (run.priced) {
         json_push_key_double(out, "money", run.money);
     }
@@ -110,10 +106,11 @@ void report_dump_run(struct command *command, const struct question *question, d
     if (!find_run(command, question, step_s, &run)) {
         return;
     }
-    text_push(&command->out,
-              "\n%.4g tokens take %.4g days, %s device hours, %.4g MWh of devices at rated power",
-              run.tokens, run.run_s / 86400.0, amount(arena, run.device_hours),
-              run.energy_j / 3.6e9);
+    text_push(&command->out, "\n%.4g tokens take %.4g days, %s device hours", run.tokens,
+              run.run_s / 86400.0, amount(arena, run.device_hours));
+    if (run.energy_j > 0.0) {
+        text_push(&command->out, ", %.4g MWh of devices at rated power", run.energy_j / 3.6e9);
+    }
     if (run.priced) {
         text_push(&command->out, ";\nthat costs %s", amount(arena, run.money));
     }

@@ -22,13 +22,35 @@ uint32_t sized_plan_list(const struct cluster *cluster, uint32_t spares, struct 
     return count;
 }
 
-static double power_w(const struct cluster *cluster)
+static const char *unrated(const struct cluster *cluster)
 {
-    double sum_w = 0.0;
-    for (uint32_t device = 0; device < cluster->device_count; device++) {
-        sum_w += cluster_find_accelerator(cluster, device)->tdp_w;
+    uint32_t kind = 0;
+    while (kind + 1 < cluster->accelerator_count && cluster->accelerators[kind].tdp_w > 0.0) {
+        kind++;
     }
-    return sum_w;
+    return cluster->accelerators[kind].name;
+}
+
+bool sized_plan_check(struct command *command, const struct cluster *cluster, bool energy,
+                      const char *what)
+{
+    const struct diag_place nowhere = {0};
+    if (!sized_plan_has_parts(cluster)) {
+        return diag_push(command->diag, DIAG_C709, nowhere, NULL,
+                         "cluster '%s' has no levels of one kind of device, so no part of it can "
+                         "be tried for %s",
+                         cluster->name, what);
+    }
+    if (command_has(command, PLAN_FLAGS_PLACES)) {
+        return diag_push(command->diag, DIAG_C709, nowhere, NULL,
+                         PLAN_FLAGS_PLACES " fixes the devices, so no part of them can be tried "
+                                           "for %s",
+                         what);
+    }
+    return !energy || report_power_w(cluster) > 0.0 ||
+           diag_push(command->diag, DIAG_C709, nowhere, "ask for cost instead",
+                     "the rated power of %s is not known, so %s cannot be told", unrated(cluster),
+                     what);
 }
 
 /* On out->domains of the cluster; the whole of it needs no levels. */
@@ -82,7 +104,23 @@ void sized_plan_find(struct command *command, const struct question *question,
     out->fits = true;
     out->step_s = result.plans[0].estimate.step_s;
     out->device_s = out->step_s * out->devices;
-    out->energy_j = power_w(&moved->cluster) * out->step_s;
+    out->energy_j = report_power_w(&moved->cluster) * out->step_s;
+    out->proven = result.certificate.complete;
     out->peak_bytes = result.plans[0].estimate.peak_bytes;
     out->flags = flags.bytes;
+}
+
+void sized_plan_push_energy(const struct sized_plan *plan, struct json_writer *out)
+{
+    json_push_key(out, "energy_j");
+    if (plan->energy_j > 0.0) {
+        json_push_double(out, plan->energy_j);
+    } else {
+        json_push_null(out);
+    }
+}
+
+const char *sized_plan_kwh(struct command *command, const struct sized_plan *plan)
+{
+    return plan->energy_j > 0.0 ? text_build(command->arena, "%.4g", plan->energy_j / 3.6e6) : "-";
 }
