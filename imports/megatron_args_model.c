@@ -310,6 +310,11 @@ static void push_transformer(struct configuration *configuration, struct json_wr
     const char *letters = megatron_args_find_hybrid(configuration);
     const uint64_t stated = configuration_take_count(configuration, "num-layers", 0);
     const uint64_t layers = letters == NULL ? stated : strlen(letters);
+    if (stated != 0 && stated != layers) {
+        configuration_refuse(configuration, DIAG_X663, "num-layers", NULL,
+                             "--num-layers is %llu, the pattern of layers has %llu",
+                             (unsigned long long)stated, (unsigned long long)layers);
+    }
     const uint64_t hidden = configuration_take_count(configuration, "hidden-size", 0);
     const bool rms = strcmp(configuration_take_word(configuration, "normalization", "LayerNorm"),
                             "RMSNorm") == 0;

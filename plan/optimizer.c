@@ -61,6 +61,15 @@ const struct optimizer *optimizer_find(const char *name)
     return NULL;
 }
 
+const struct optimizer *optimizer_find_forwards(void)
+{
+    size_t i = 0;
+    while (optimizers[i].forwards == 0) {
+        i++;
+    }
+    return &optimizers[i];
+}
+
 const struct optimizer *optimizer_of(const struct optimizer *optimizer, bool is_matrix)
 {
     return is_matrix || optimizer->rest == NULL ? optimizer : optimizer->rest;

@@ -89,6 +89,11 @@ static void check_shape(struct plan_rules *rules, uint32_t stages)
                             "%u stages need a schedule, by name or as a table", stages);
         return;
     }
+    if (shape.micro_batches == 0 && plan_count_micro_batches(rules->problem, rules->plan) > 0)
+        plan_rule_break(rules, DIAG_P416, "larger micro-batches",
+                        "%u forwards of each of %u micro-batches are more than can be counted",
+                        rules->problem->setup->optimizer->forwards,
+                        plan_count_micro_batches(rules->problem, rules->plan));
     if (shape.chunks == 0 || shape.micro_batches == 0)
         return;
     if (schedule->schedule->copies > 1)

@@ -229,20 +229,17 @@ bool setup_has_backward(const struct setup *setup)
     return task_trains(&setup->task) && setup->optimizer->forwards == 0;
 }
 
-/* The task is the optimizer. */
+/* The task is the optimizer: it takes the place of the one that stands where nobody says. */
 static bool settle_forwards(struct setup *setup, struct diag *diag)
 {
-    static const char *const usual[] = {"adam", "sgd", "zo"};
-    bool is_usual = false;
-    for (uint32_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        is_usual = is_usual || strcmp(setup->optimizer->name, usual[i]) == 0;
-    }
-    if (!is_usual) {
+    if (setup->optimizer->forwards == 0 &&
+        setup->optimizer != optimizer_find(optimizer_names()[0])) {
         return diag_push(diag, DIAG_P401, (struct diag_place){0}, "leave the optimizer out",
                          "task '%s' has an update of its own: not optimizer '%s'", setup->task.text,
                          setup->optimizer->name);
     }
-    setup->optimizer = optimizer_find("zo");
+    if (setup->optimizer->forwards == 0)
+        setup->optimizer = optimizer_find_forwards();
     return true;
 }
 

@@ -157,6 +157,8 @@ struct optimizer {
     const struct optimizer *rest;
 };
 const struct optimizer *optimizer_find(const char *name);
+/* The first that needs forwards alone. */
+const struct optimizer *optimizer_find_forwards(void);
 const char *const *optimizer_names(void);
 /* That which updates a weight: itself, or its `rest` for what is no matrix. */
 const struct optimizer *optimizer_of(const struct optimizer *optimizer, bool is_matrix);
