@@ -84,7 +84,7 @@ enum sim_chain_part {
 struct sim_chain {
     double part_s[SIM_CHAIN_COUNT]; /* per step */
     double *stage_s;                /* [stage] per step */
-    uint32_t crossings;             /* from one stage to another, in all steps */
+    double crossings;               /* from one stage to another, per step */
 };
 
 const char *sim_chain_name(enum sim_chain_part part);

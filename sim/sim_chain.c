@@ -78,12 +78,13 @@ void sim_find_chain(const struct step_run *run, struct arena *arena, struct sim_
          task != ENGINE_NO_TASK && engine_find_end_s(engine, task) > begin_s; task = before[task]) {
         const uint32_t own = engine_find_label(engine, task).tag / EMIT_STREAM_COUNT;
         charge(run, task, begin_s, out);
-        out->crossings += stage != UINT32_MAX && own != stage ? 1 : 0;
+        out->crossings += stage != UINT32_MAX && own != stage ? 1.0 : 0.0;
         stage = own;
     }
     for (uint32_t part = 0; part < SIM_CHAIN_COUNT; part++) {
         out->part_s[part] /= steps;
     }
+    out->crossings /= steps;
     for (uint32_t i = 0; i < stages; i++) {
         out->stage_s[i] /= steps;
     }

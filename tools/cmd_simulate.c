@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "sim/trace.h"
 #include "tools/critical_path.h"
 #include "tools/decompose.h"
 #include "tools/failures.h"
@@ -10,7 +11,6 @@
 #include "tools/sensitivity.h"
 #include "tools/simulated.h"
 #include "tools/slow_stages.h"
-#include "tools/trace_file.h"
 
 #define RUNS_MAX 100000u
 #define STAGES_SHOWN 16u
@@ -104,11 +104,14 @@ static bool read_plan(struct command *command, struct answer *out)
 static bool write_trace(struct command *command, const struct answer *answer)
 {
     struct text text;
+    struct json_writer writer;
     if (!command_has(command, "--trace")) {
         return true;
     }
     text_init(&text, command->arena);
-    trace_file_dump(&answer->result, &text);
+    json_writer_init(&writer, &text, true);
+    trace_dump(&answer->result, command->arena, &writer);
+    text_push(&text, "\n");
     return command_write_flag(command, "--trace", &text);
 }
 

@@ -16,7 +16,7 @@ void critical_path_push_json(const struct sim_result *result, struct json_writer
     for (uint32_t part = 0; part < SIM_CHAIN_COUNT; part++) {
         json_push_key_double(out, keys[part], result->chain.part_s[part]);
     }
-    json_push_key_u64(out, "stage_crossings", result->chain.crossings);
+    json_push_key_double(out, "stage_crossings", result->chain.crossings);
     json_push_key(out, "stages_s");
     json_push_array(out);
     for (uint32_t i = 0; i < result->estimate.stage_count; i++) {
@@ -61,7 +61,7 @@ static void dump_pace(struct command *command, const struct sim_result *result)
         most = result->chain.stage_s[i] > result->chain.stage_s[most] ? i : most;
     }
     text_push(&command->out,
-              "It crosses from stage to stage %u times; %.1f %% of it is stage %u's.\n",
+              "It crosses from stage to stage %.4g times; %.1f %% of it is stage %u's.\n",
               result->chain.crossings,
               100.0 * result->chain.stage_s[most] / result->estimate.step_s, most);
 }

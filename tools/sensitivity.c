@@ -132,6 +132,8 @@ static bool run_turned(struct command *command, const struct question *question,
     if (!problem_flags_move(command, question, &cluster, turned)) {
         return false;
     }
+    /* How far measured kernels are from their formulas is a fact of the device as it is. */
+    turned->prices.measured = question->prices.measured;
     turn_protocols(turn, &turned->prices);
     turn_runtime(turn, &turned->runtime);
     if (!run(command, turned, plan, turn->slowness, out)) {
