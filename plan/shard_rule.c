@@ -2,6 +2,7 @@
 #include "plan/shard_rule.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -21,20 +22,30 @@ static bool has_axis(axis_set set, uint32_t axis)
     return (set >> axis & 1u) != 0;
 }
 
-/* First axis of the variant's list that the domain has; STATE_WHOLE if none. */
-static int8_t first_cut(const struct model *model, const struct dim *dim, uint32_t variant,
-                        axis_set domain)
+/* Axes by name, once for all ops. */
+static void resolve(const struct model *model, const struct dim_variant *variant,
+                    struct shard_list *out)
 {
-    const struct dim_variant *list = &dim->variants[variant];
-    for (uint32_t i = 0; i < list->cut_count; i++) {
-        const uint32_t axis = model_find_axis(model, list->cuts[i].axis);
-        if (axis == NO_INDEX || !has_axis(domain, axis)) {
-            continue;
-        }
-        const char *beside = list->cuts[i].beside;
+    out->any = 0;
+    out->count = 0;
+    for (uint32_t i = 0; i < variant->cut_count; i++) {
+        const char *const beside = variant->cuts[i].beside;
+        const uint32_t axis = model_find_axis(model, variant->cuts[i].axis);
         const uint32_t beside_axis = beside == NULL ? axis : model_find_axis(model, beside);
-        if (beside_axis != NO_INDEX && has_axis(domain, beside_axis)) {
-            return (int8_t)axis;
+        if (axis != NO_INDEX && beside_axis != NO_INDEX) {
+            out->any |= (axis_set)1 << axis;
+            out->axis[out->count] = (int8_t)axis;
+            out->beside[out->count++] = (axis_set)1 << beside_axis;
+        }
+    }
+}
+
+/* First axis of the list that the domain has; STATE_WHOLE if none. */
+static int8_t first_cut(const struct shard_list *list, axis_set domain)
+{
+    for (uint32_t i = 0; (list->any & domain) != 0 && i < list->count; i++) {
+        if (has_axis(domain, (uint32_t)list->axis[i]) && (list->beside[i] & domain) != 0) {
+            return list->axis[i];
         }
     }
     return STATE_WHOLE;
@@ -89,6 +100,7 @@ static void apply_fold(struct shard_mesh *mesh, const struct mesh_fold *fold)
     if (fold->degree <= 1) {
         return;
     }
+    resolve(mesh->model, &fold->dim->variants[0], &mesh->lists[dim_index(fold->dim)]);
     if (fold->dim->kind == DIM_FOLD_INSTEAD) {
         take_ranks(mesh, fold);
         return;
@@ -106,10 +118,12 @@ static void push_factors(struct shard_mesh *mesh, const struct group *group)
     for (uint32_t i = 0; i < group->mesh_count; i++) {
         const struct mesh_dim *factor = &group->mesh[i];
         if (factor->degree > 1 && !factor->dim->cuts_chain) {
+            const uint32_t dim = dim_index(factor->dim);
+            resolve(mesh->model, &factor->dim->variants[factor->variant], &mesh->lists[dim]);
             assert(mesh->atom_count < ATOM_MAX);
             mesh->atoms[mesh->atom_count++] = (struct shard_atom){.size = factor->degree,
                                                                   .stride = stride,
-                                                                  .dim = dim_index(factor->dim),
+                                                                  .dim = dim,
                                                                   .variant = factor->variant,
                                                                   .beside = NO_INDEX,
                                                                   .instead = NO_INDEX};
@@ -150,7 +164,19 @@ static void fill_sizes(struct shard_mesh *mesh, const struct problem *problem, u
     }
     const uint32_t batch = model_find_axis(model, "batch");
     if (batch != NO_INDEX) {
+        mesh->batch = (axis_set)1 << batch;
         mesh->sizes[batch] = (uint64_t)micro_batch * ranks_that_cut(mesh, batch);
+    }
+}
+
+static void fill_axes(struct shard_mesh *mesh)
+{
+    const struct model *model = mesh->model;
+    for (uint32_t i = 0; i < model->axis_count; i++) {
+        mesh->padded |= model->axes[i].padded ? (axis_set)1 << i : 0;
+        if (model->axes[i].image_of != NO_INDEX) {
+            mesh->images[model->axes[i].image_of] |= (axis_set)1 << i;
+        }
     }
 }
 
@@ -158,9 +184,12 @@ void shard_mesh_build(const struct problem *problem, const struct plan *plan,
                       struct shard_mesh *out)
 {
     assert(plan->group_count == 1);
-    memset(out, 0, sizeof *out);
+    memset(out, 0, offsetof(struct shard_mesh, lists));
+    memset(out->images, 0, sizeof out->images);
+    out->batch = out->padded = 0;
     out->model = problem->model;
     const struct group *group = &plan->groups[0];
+    fill_axes(out);
     push_factors(out, group);
     for (uint32_t i = 0; i < group->fold_count; i++) {
         apply_fold(out, &group->folds[i]);
@@ -177,49 +206,32 @@ void shard_cut_find(const struct shard_mesh *mesh, axis_set domain, struct shard
         int8_t axis = STATE_WHOLE;
         out->dim[i] = atom->dim;
         if (atom->instead != NO_INDEX) {
-            axis = first_cut(mesh->model, dim_table[atom->instead], 0, domain);
+            axis = first_cut(&mesh->lists[atom->instead], domain);
             out->dim[i] = axis >= 0 ? atom->instead : atom->dim;
         }
         if (axis < 0) {
-            axis = first_cut(mesh->model, dim_table[atom->dim], atom->variant, domain);
+            axis = first_cut(&mesh->lists[atom->dim], domain);
         }
         if (axis < 0 && atom->beside != NO_INDEX) {
-            axis = first_cut(mesh->model, dim_table[atom->beside], 0, domain);
+            axis = first_cut(&mesh->lists[atom->beside], domain);
             out->beside_atoms |= axis >= 0 ? 1u << i : 0u;
         }
         out->axis[i] = axis;
     }
 }
 
-/* Some axis of the model has the positions of `axis` and is not in the set: a mirrored operand is
- * read over that one. */
-static bool is_mirrored(const struct model *model, axis_set set, uint32_t axis)
-{
-    for (uint32_t i = 0; i < model->axis_count; i++) {
-        if (model->axes[i].image_of == axis && !has_axis(set, i)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The tensor's own axis that a cut of `axis` in the op cuts too, else STATE_WHOLE: the axis itself,
- * unless the operand is read over its mirror, or an axis grouped under it (K and V heads under
- * query heads). */
+ * unless the operand is read over its mirror (an axis of the same positions that the tensor lacks),
+ * or an axis grouped under it (K and V heads under query heads). */
 static int8_t aligned_axis(const struct shard_mesh *mesh, const struct tensor *tensor, int8_t axis,
                            bool mirrored)
 {
-    const struct model *model = mesh->model;
-    const uint32_t wanted = (uint32_t)axis;
-    if (has_axis(tensor->axes, wanted)) {
-        return mirrored && is_mirrored(model, tensor->axes, wanted) ? STATE_WHOLE : axis;
+    const axis_set images = mesh->images[axis];
+    if (has_axis(tensor->axes, (uint32_t)axis)) {
+        return mirrored && (images & ~tensor->axes) != 0 ? STATE_WHOLE : axis;
     }
-    for (uint32_t i = 0; i < model->axis_count; i++) {
-        if (has_axis(tensor->axes, i) && model->axes[i].image_of == wanted) {
-            return (int8_t)i;
-        }
-    }
-    return STATE_WHOLE;
+    const axis_set grouped = tensor->axes & images;
+    return grouped != 0 ? (int8_t)__builtin_ctz(grouped) : STATE_WHOLE;
 }
 
 static struct shard_state state_of(const struct shard_mesh *mesh, const struct shard_cut *cut,
@@ -272,10 +284,8 @@ double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *
 {
     double elements =
         (double)tensor->copies * tensor->density * shard_routed_load(mesh, tensor, state->at);
-    for (uint32_t axis = 0; axis < mesh->model->axis_count; axis++) {
-        if (!has_axis(tensor->axes, axis)) {
-            continue;
-        }
+    for (axis_set left = tensor->axes; left != 0; left &= left - 1) {
+        const uint32_t axis = (uint32_t)__builtin_ctz(left);
         uint64_t ranks = 1;
         for (uint32_t i = 0; i < mesh->atom_count; i++) {
             ranks *= state->at[i] == (int8_t)axis ? mesh->atoms[i].size : 1;
@@ -320,7 +330,7 @@ static uint32_t charged_dim(const struct shard_mesh *mesh, uint32_t atom, int8_t
     }
     const axis_set ends =
         (from >= 0 ? (axis_set)1 << from : 0u) | (to >= 0 ? (axis_set)1 << to : 0u);
-    return first_cut(mesh->model, dim_table[who->instead], 0, ends) >= 0 ? who->instead : who->dim;
+    return first_cut(&mesh->lists[who->instead], ends) >= 0 ? who->instead : who->dim;
 }
 
 /* All atoms that need the action for the same dim move together, as one collective over their

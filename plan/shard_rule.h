@@ -25,12 +25,23 @@ struct shard_atom {
                                  * applies, or NO_INDEX */
 };
 
+/* What a dim of the mesh may cut, in the model's own axes: those that it has. */
+struct shard_list {
+    axis_set any;                           /* of all entries */
+    int8_t axis[DIM_CUT_MAX];
+    axis_set beside[DIM_CUT_MAX];           /* which axis must be there too, itself: none */
+    uint32_t count;
+};
+
 struct shard_mesh {
     struct shard_atom atoms[ATOM_MAX];      /* innermost first */
     uint32_t atom_count;
     const struct model *model;
     uint64_t sizes[AXIS_MAX];               /* of every axis under this setup, whole group */
     double routed_load;                     /* of the busiest rank over the mean, >= 1 */
+    struct shard_list lists[DIM_MAX];       /* per dim_table entry, of the dims that atoms name */
+    axis_set images[AXIS_MAX];              /* axes that are images of this one */
+    axis_set batch, padded;                 /* the axis of that name; those that the runtime pads */
 };
 
 /* Per atom: axis index >= 0, STATE_WHOLE or STATE_PARTIAL. */

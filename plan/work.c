@@ -81,6 +81,34 @@ static bool has_backward(const struct model *model, uint32_t part)
     return false;
 }
 
+static uint32_t *push_unset(struct work_builder *builder, uint32_t count)
+{
+    uint32_t *indices = ARENA_PUSH(builder->arena, uint32_t, count);
+    memset(indices, 0xff, count * sizeof *indices);
+    return indices;
+}
+
+/* Who writes and who reads each tensor of the part. */
+static void wire(struct work_builder *builder)
+{
+    const struct part *part = builder->part;
+    builder->producer = push_unset(builder, builder->model->tensor_count);
+    builder->reader = push_unset(builder, builder->model->tensor_count);
+    builder->next_reader = push_unset(builder, part->op_count * OP_INPUT_MAX);
+    for (uint32_t left = part->op_count; left > 0; left--) {
+        const uint32_t op = left - 1;
+        const struct op *which = &builder->model->ops[part->first_op + op];
+        builder->producer[which->output] =
+            builder->producer[which->output] == NO_INDEX ? op : builder->producer[which->output];
+        for (uint32_t i = which->input_count; i > 0; i--) {
+            const uint32_t place = op * OP_INPUT_MAX + i - 1;
+            uint32_t *const first = &builder->reader[which->inputs[i - 1]];
+            builder->next_reader[place] = *first;
+            *first = place;
+        }
+    }
+}
+
 static void start_part(struct work_builder *builder, uint32_t part)
 {
     const struct model *model = builder->model;
@@ -89,13 +117,11 @@ static void start_part(struct work_builder *builder, uint32_t part)
     builder->cuts = ARENA_PUSH(builder->arena, struct shard_cut, builder->part->op_count);
     builder->stored = ARENA_PUSH(builder->arena, struct shard_state, model->tensor_count);
     builder->known = ARENA_PUSH(builder->arena, bool, model->tensor_count);
-    builder->producer = ARENA_PUSH(builder->arena, uint32_t, model->tensor_count);
-    memset(builder->producer, 0xff, model->tensor_count * sizeof *builder->producer);
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         const struct op *which = &model->ops[builder->part->first_op + op];
         shard_cut_find(builder->mesh, which->domain, &builder->cuts[op]);
-        builder->producer[which->output] = op;
     }
+    wire(builder);
 }
 
 static struct work_block *new_block(struct work *work)

@@ -33,8 +33,8 @@ static uint64_t product(const struct work_builder *builder, const struct shard_c
                         axis_set axes)
 {
     uint64_t size = 1;
-    for (uint32_t i = 0; i < builder->model->axis_count; i++) {
-        size *= has_axis(axes, i) ? shard_axis_size(builder->mesh, cut, i) : 1;
+    for (axis_set left = axes; left != 0; left &= left - 1) {
+        size *= shard_axis_size(builder->mesh, cut, (uint32_t)__builtin_ctz(left));
     }
     return size;
 }
@@ -179,7 +179,7 @@ static void fill_attention(const struct work_builder *builder, const struct op *
     const struct model *model = builder->model;
     const struct attention_axes axes = find_axes(model, op);
     const axis_set q = model->tensors[op->inputs[0]].axes, y = model->tensors[op->output].axes;
-    const axis_set batch = (axis_set)1 << model_find_axis(model, "batch");
+    const axis_set batch = builder->mesh->batch;
     const axis_set rows = batch | (axis_set)1 << axes.queries;
     const uint32_t heads = axes.heads != NO_INDEX ? axes.heads : first_axis(q & y & ~rows);
     const axis_set inner = ~(rows | (heads == NO_INDEX ? 0 : (axis_set)1 << heads));
@@ -243,7 +243,7 @@ static bool is_loss(const struct work_builder *builder, const struct op *op)
     for (uint32_t i = 0; i < op->keep_count; i++) {
         const struct tensor *tensor = &builder->model->tensors[op->keeps[i]];
         kept = kept ||
-               (tensor->class == TENSOR_STATISTIC && work_over_vocabulary(builder->model, tensor));
+               (tensor->class == TENSOR_STATISTIC && work_over_vocabulary(builder, tensor));
     }
     return kept;
 }
@@ -274,8 +274,8 @@ enum dtype work_contract_dtype(const struct work_builder *builder, const struct 
 {
     const enum dtype dtype = builder->problem->setup->dtype;
     const struct tensor *output = &builder->model->tensors[op->output];
-    bool exact = output->class == TENSOR_STATISTIC;
-    exact = exact || work_over_vocabulary(builder->model, output);
+    const bool exact =
+        output->class == TENSOR_STATISTIC || (output->axes & builder->mesh->padded) != 0;
     return exact && (dtype == DTYPE_FP8 || dtype == DTYPE_FP4) ? DTYPE_BF16 : dtype;
 }
 

@@ -202,7 +202,8 @@ static struct shard_state operand_state(const struct work_builder *builder, uint
 void work_forward_build(struct work_builder *builder, struct work_items *out)
 {
     const struct part *part = builder->part;
-    struct deliveries log = {.count = 0};
+    struct deliveries log;
+    log.count = 0;
     const uint32_t incoming[] = {part->input, part->carried};
     for (uint32_t i = 0; i < 2; i++) {
         if (incoming[i] != NO_INDEX) {
@@ -280,18 +281,16 @@ static void add_state(const struct work_builder *builder, struct shard_state sta
 static void push_gradient_moves(struct work_builder *builder, uint32_t tensor,
                                 struct move_choice choice, struct work_items *out)
 {
-    struct state_set states = {.count = 0};
-    for (uint32_t op = 0; op < builder->part->op_count; op++) {
-        const struct op *which = op_at(builder, op);
-        for (uint32_t i = 0; i < which->input_count; i++) {
-            if (which->inputs[i] == tensor) {
-                add_state(builder,
-                          shard_state_gradient(builder->mesh, &builder->cuts[op],
-                                               &builder->model->tensors[tensor],
-                                               (which->mirrored >> i & 1u) != 0),
-                          &states);
-            }
-        }
+    struct state_set states;
+    states.count = 0;
+    for (uint32_t place = builder->reader[tensor]; place != NO_INDEX;
+         place = builder->next_reader[place]) {
+        const uint32_t op = place / OP_INPUT_MAX, input = place % OP_INPUT_MAX;
+        add_state(builder,
+                  shard_state_gradient(builder->mesh, &builder->cuts[op],
+                                       &builder->model->tensors[tensor],
+                                       (op_at(builder, op)->mirrored >> input & 1u) != 0),
+                  &states);
     }
     const struct shard_state target = gradient_target(builder, tensor);
     for (uint32_t k = 0; k < states.count; k++) {
@@ -309,15 +308,7 @@ static bool has_gradient(const struct work_builder *builder, uint32_t tensor)
 
 static bool is_first_reader(const struct work_builder *builder, uint32_t tensor, uint32_t op)
 {
-    for (uint32_t before = 0; before < op; before++) {
-        const struct op *which = op_at(builder, before);
-        for (uint32_t i = 0; i < which->input_count; i++) {
-            if (which->inputs[i] == tensor) {
-                return false;
-            }
-        }
-    }
-    return true;
+    return builder->reader[tensor] / OP_INPUT_MAX == op;
 }
 
 static bool reads_again(const struct op *op, uint32_t tensor)
@@ -473,7 +464,8 @@ static void push_dropped(const struct work_builder *builder, enum work_keep keep
 void work_backward_build(struct work_builder *builder, enum work_keep keep, struct work_items *out)
 {
     const struct part *part = builder->part;
-    struct deliveries log = {.count = 0};
+    struct deliveries log;
+    log.count = 0;
     const struct tensor *output = &builder->model->tensors[part->output];
     if (output->class == TENSOR_ACTIVATION) {
         push_moves(builder,

@@ -21,6 +21,9 @@ struct work_builder {
     bool backward;                      /* the part has one: it trains, or one before it does */
     uint32_t *producer;                 /* per tensor: op of the part that writes it, else
                                          * NO_INDEX */
+    uint32_t *reader;                   /* per tensor: first place that reads it, op x OP_INPUT_MAX +
+                                         * input, else NO_INDEX */
+    uint32_t *next_reader;              /* per place: the next one of the same tensor */
 };
 
 void work_push_compute(struct work_items *items, struct arena *arena, struct work_compute compute);
@@ -55,7 +58,7 @@ double work_sent_frac(const struct work_builder *builder, uint32_t group, double
 void work_push_sort(struct work_builder *builder, enum work_pass pass, double elements,
                     struct work_items *out);
 /* Is it one of the large tensors at the end: logits, their gradients? */
-bool work_over_vocabulary(const struct model *model, const struct tensor *tensor);
+bool work_over_vocabulary(const struct work_builder *builder, const struct tensor *tensor);
 
 /* Bringing what the op reads in that pass to fp8 or fp4; false when nothing has to be. */
 bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_pass pass,

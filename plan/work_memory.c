@@ -34,14 +34,9 @@ static bool is_kept(const struct work_builder *builder, const struct tensor *ten
            !(keep == KEEP_LATENTS && tensor->remade);
 }
 
-bool work_over_vocabulary(const struct model *model, const struct tensor *tensor)
+bool work_over_vocabulary(const struct work_builder *builder, const struct tensor *tensor)
 {
-    for (uint32_t i = 0; i < model->axis_count; i++) {
-        if ((tensor->axes >> i & 1u) != 0 && model->axes[i].padded) {
-            return true;
-        }
-    }
-    return false;
+    return (tensor->axes & builder->mesh->padded) != 0;
 }
 
 static bool was_seen(const uint32_t *seen, uint32_t count, uint32_t tensor)
@@ -87,7 +82,7 @@ static bool is_spared(const struct work_builder *builder, uint32_t op, const str
 {
     const struct runtime *runtime = builder->problem->setup->runtime;
     return (runtime->fuses_loss && tensor->class == TENSOR_STATISTIC &&
-            work_over_vocabulary(builder->model, tensor)) ||
+            work_over_vocabulary(builder, tensor)) ||
            (runtime->weighs_inside && tensor->density < 1.0 && work_op_reorders(builder, op));
 }
 
@@ -114,7 +109,7 @@ double work_saved_bytes(const struct work_builder *builder, enum work_keep keep,
             const double element = kept_element_bytes(builder, op, which->keeps[i]);
             const bool is_narrow = element < work_element_bytes(builder->problem, tensor);
             if (!is_kept(builder, tensor, keep) || is_spared(builder, op, tensor) ||
-                work_over_vocabulary(model, tensor) != vocabulary ||
+                work_over_vocabulary(builder, tensor) != vocabulary ||
                 !is_new(is_narrow ? &narrow : &wide, which->keeps[i])) {
                 continue;
             }
@@ -135,7 +130,7 @@ static double op_working_bytes(const struct work_builder *builder, uint32_t op)
     for (uint32_t i = 0; i <= which->input_count; i++) {
         const uint32_t tensor = i < which->input_count ? which->inputs[i] : which->output;
         const struct tensor *what = &builder->model->tensors[tensor];
-        if (work_over_vocabulary(builder->model, what) && counts_logits) {
+        if (work_over_vocabulary(builder, what) && counts_logits) {
             continue;
         }
         const bool mirrored = i < which->input_count && (which->mirrored >> i & 1u) != 0;
@@ -259,7 +254,7 @@ static bool is_matrix(const struct work_builder *builder, uint32_t op, uint32_t 
     const struct op *which = op_at(builder, op);
     return builder->problem->setup->optimizer->matrix_steps > 0 && weight == 0 &&
            which->kind == OP_CONTRACT &&
-           !work_over_vocabulary(builder->model, &builder->model->tensors[which->weights[0]]);
+           !work_over_vocabulary(builder, &builder->model->tensors[which->weights[0]]);
 }
 
 /* Gradients of a weight are partial sums over every atom that cuts an axis which the weight
