@@ -133,7 +133,7 @@ static double slowest_s(const struct place *place, const struct work_compute *co
 }
 
 /* A kernel fed in `pieces` parts runs as that many kernels on its share of keys: smaller ones are
- * less efficient. */
+ * less efficient, never more (keys are rounded down here, and measured tables may dip). */
 static double kernel_s(const struct place *place, const struct work_compute *const *items,
                        uint32_t count, uint32_t pieces)
 {
@@ -145,7 +145,9 @@ static double kernel_s(const struct place *place, const struct work_compute *con
     part.flops /= (double)pieces;
     part.bytes /= (double)pieces;
     const struct work_compute *one = &part;
-    return (double)pieces * slowest_s(place, &one, 1);
+    enum provenance origin;
+    return number_larger((double)pieces * slowest_s(place, &one, 1),
+                         price_slowest(place, items, count, &origin));
 }
 
 /* The first of `pieces` parts is on the device already; the others arrive one after another, each

@@ -98,7 +98,9 @@ struct estimator {
     const char *name;
     void *state;
     /* On a stage of the site. like: a piece whose block may have the same forward and backward
-     * lists, whose times are then taken; or NULL. */
+     * lists, whose times are then taken; or NULL. A list takes at least its kernels alone, without
+     * messages, in any runs that keep joined ones together: their COST_COMPUTE adds up to no
+     * more. */
     void (*piece)(void *state, const struct work *work, uint32_t block, uint32_t site,
                   const struct piece *like, struct piece *out);
     /* base: place of the group's first rank. */

@@ -109,7 +109,7 @@ static void wire(struct work_builder *builder)
     }
 }
 
-static void start_part(struct work_builder *builder, uint32_t part)
+void work_builder_enter(struct work_builder *builder, uint32_t part)
 {
     const struct model *model = builder->model;
     builder->part = &model->parts[part];
@@ -124,10 +124,14 @@ static void start_part(struct work_builder *builder, uint32_t part)
     wire(builder);
 }
 
-static struct work_block *new_block(struct work *work)
+struct work_block *work_push_block(struct work *work, uint32_t part)
 {
     assert(work->block_count < WORK_BLOCK_MAX);
-    return &work->blocks[work->block_count++];
+    struct work_block *block = &work->blocks[work->block_count++];
+    memset(block, 0, sizeof *block);
+    block->part = part;
+    block->keep = KEEP_ALL;
+    return block;
 }
 
 /* Blocks without a backward keep nothing for it. */
@@ -139,15 +143,18 @@ static void push_backward(struct work_builder *builder, struct work_block *block
     }
 }
 
-static void push_block(struct work_builder *builder, uint32_t part)
+static struct work_block *push_plain(struct work_builder *builder, uint32_t part)
 {
-    struct work_block *block = new_block(builder->work);
-    memset(block, 0, sizeof *block);
-    block->part = part;
-    block->keep = KEEP_ALL;
-    start_part(builder, part);
+    struct work_block *block = work_push_block(builder->work, part);
+    work_builder_enter(builder, part);
     work_forward_build(builder, &block->forward);
     push_backward(builder, block);
+    return block;
+}
+
+static void push_block(struct work_builder *builder, uint32_t part)
+{
+    struct work_block *block = push_plain(builder, part);
     work_memory_build(builder, block);
     work_weights_build(builder, block);
 }
@@ -155,7 +162,7 @@ static void push_block(struct work_builder *builder, uint32_t part)
 /* Another form of the block just pushed: only its backward and what it saves differ. */
 static void push_form(struct work_builder *builder, uint32_t plain, enum work_keep keep)
 {
-    struct work_block *block = new_block(builder->work);
+    struct work_block *block = work_push_block(builder->work, builder->work->blocks[plain].part);
     *block = builder->work->blocks[plain];
     block->keep = keep;
     if (!builder->backward) {
@@ -174,7 +181,7 @@ static void push_form(struct work_builder *builder, uint32_t plain, enum work_ke
 
 /* Parts that run once at the ends of the chain are always kept whole; middle layers have their
  * other forms too. */
-static void push_blocks(struct work_builder *builder, bool all_forms)
+static void push_blocks(struct work_builder *builder)
 {
     const struct model *model = builder->model;
     struct work *work = builder->work;
@@ -188,7 +195,7 @@ static void push_blocks(struct work_builder *builder, bool all_forms)
         push_block(builder, part);
         work->first_block = run == 0 ? block : work->first_block;
         work->last_block = run + 1 == model->run_count ? block : work->last_block;
-        if (middle && all_forms) {
+        if (middle) {
             push_form(builder, block, KEEP_SELECTIVE);
             if (model_has_latents(model)) {
                 push_form(builder, block, KEEP_LATENTS);
@@ -324,26 +331,63 @@ static void apply_policies(struct work *work, bool only_keeps)
     }
 }
 
-void work_start(const struct problem *problem, const struct plan *plan, bool all_forms,
-                struct arena *arena, struct work *out)
+void work_open(const struct problem *problem, const struct plan *plan, struct arena *arena,
+               struct work *out)
 {
-    memset(out, 0, sizeof *out);
+    const size_t tail = offsetof(struct work, block_count);
+    memset((char *)out + tail, 0, sizeof *out - tail);
     out->problem = problem;
     out->plan = plan;
     out->keep = KEEP_ALL;
+    out->first_block = out->last_block = NO_INDEX;
     out->forward_only = !setup_has_backward(problem->setup);
     out->shape = (struct schedule_shape){.stages = plan_count_stages(plan),
                                          .chunks = plan->schedule.chunks,
                                          .micro_batches = plan_count_passes(problem, plan)};
     work_sites_build(problem, plan, arena, &out->sites);
+}
+
+void work_builder_start(struct work_builder *builder, struct work *work, struct arena *arena,
+                        struct shard_mesh *mesh)
+{
+    shard_mesh_build(work->problem, work->plan, mesh);
+    *builder = (struct work_builder){.work = work,
+                                     .problem = work->problem,
+                                     .model = work->problem->model,
+                                     .mesh = mesh,
+                                     .arena = arena};
+}
+
+void work_start(const struct problem *problem, const struct plan *plan, struct arena *arena,
+                struct work *out)
+{
     struct shard_mesh mesh;
-    shard_mesh_build(problem, plan, &mesh);
-    struct work_builder builder = {
-        .work = out, .problem = problem, .model = problem->model, .mesh = &mesh, .arena = arena};
-    push_blocks(&builder, all_forms);
-    start_part(&builder, problem->model->chain[0].part);
+    struct work_builder builder;
+    work_open(problem, plan, arena, out);
+    work_builder_start(&builder, out, arena, &mesh);
+    push_blocks(&builder);
     push_stage_messages(&builder);
     push_norm(out);
+}
+
+void work_start_part(const struct problem *problem, const struct plan *plan, uint32_t part,
+                     struct arena *arena, struct work *out)
+{
+    struct shard_mesh mesh;
+    struct work_builder builder;
+    work_open(problem, plan, arena, out);
+    work_builder_start(&builder, out, arena, &mesh);
+    push_plain(&builder, part);
+}
+
+void work_start_messages(const struct problem *problem, const struct plan *plan,
+                         struct arena *arena, struct work *out)
+{
+    struct shard_mesh mesh;
+    struct work_builder builder;
+    work_open(problem, plan, arena, out);
+    work_builder_start(&builder, out, arena, &mesh);
+    push_stage_messages(&builder);
 }
 
 /* Lists are shared with the started program: what is added later must not be written into its
@@ -397,7 +441,7 @@ void work_build(const struct problem *problem, const struct plan *plan, struct a
                 struct work *out)
 {
     struct work *started = ARENA_PUSH(arena, struct work, 1);
-    work_start(problem, plan, true, arena, started);
+    work_start(problem, plan, arena, started);
     work_finish(started, plan, arena, out);
     assert(work_check(out));
 }

@@ -180,10 +180,16 @@ struct work {
 void work_build(const struct problem *problem, const struct plan *plan, struct arena *arena,
                 struct work *out);
 /* The same in two steps, for searches: what mesh and micro-batch say (policies, chunks not looked
- * at; all_forms: layers in every way of keeping activations), then what policies and schedule make
- * of it. A finished program shares the lists of the started one. */
-void work_start(const struct problem *problem, const struct plan *plan, bool all_forms,
-                struct arena *arena, struct work *out);
+ * at), then what policies and schedule make of it. A finished program shares the lists of the
+ * started one. */
+void work_start(const struct problem *problem, const struct plan *plan, struct arena *arena,
+                struct work *out);
+/* Of that program one block alone, the part's lists where it keeps everything, without what is
+ * held; or no block, but the messages between stages. Their room may be used again. */
+void work_start_part(const struct problem *problem, const struct plan *plan, uint32_t part,
+                     struct arena *arena, struct work *out);
+void work_start_messages(const struct problem *problem, const struct plan *plan,
+                         struct arena *arena, struct work *out);
 void work_finish(const struct work *started, const struct plan *plan, struct arena *arena,
                  struct work *out);
 /* work_finish in the steps that a search may stop after: policies applied, so that keep and

@@ -242,8 +242,7 @@ static bool is_loss(const struct work_builder *builder, const struct op *op)
     bool kept = false;
     for (uint32_t i = 0; i < op->keep_count; i++) {
         const struct tensor *tensor = &builder->model->tensors[op->keeps[i]];
-        kept = kept ||
-               (tensor->class == TENSOR_STATISTIC && work_over_vocabulary(builder, tensor));
+        kept = kept || (tensor->class == TENSOR_STATISTIC && work_over_vocabulary(builder, tensor));
     }
     return kept;
 }

@@ -223,11 +223,7 @@ void work_forward_build(struct work_builder *builder, struct work_items *out)
                 builder->stored[tensor] = kept_state(builder, builder->stored[tensor], wanted);
             }
         }
-        struct work_compute quantise;
-        if (work_quantises(builder, op, PASS_FORWARD, &quantise)) {
-            work_push_compute(out, builder->arena, quantise);
-        }
-        work_push_compute(out, builder->arena, work_amount(builder, op, PASS_FORWARD));
+        work_kernels_push(builder, (struct work_unit){op, op}, PASS_FORWARD, out);
         builder->stored[which->output] = shard_state_output(
             builder->mesh, &builder->cuts[op], &builder->model->tensors[which->output]);
         builder->known[which->output] = true;
@@ -298,14 +294,6 @@ static void push_gradient_moves(struct work_builder *builder, uint32_t tensor,
     }
 }
 
-static bool has_gradient(const struct work_builder *builder, uint32_t tensor)
-{
-    const enum tensor_class class = builder->model->tensors[tensor].class;
-    return (class == TENSOR_ACTIVATION || class == TENSOR_STATISTIC) &&
-           (builder->producer[tensor] != NO_INDEX || tensor == builder->part->input ||
-            tensor == builder->part->carried);
-}
-
 static bool is_first_reader(const struct work_builder *builder, uint32_t tensor, uint32_t op)
 {
     return builder->reader[tensor] / OP_INPUT_MAX == op;
@@ -327,20 +315,14 @@ static void push_input_moves(struct work_builder *builder, uint32_t op, struct m
     const struct op *which = op_at(builder, op);
     for (uint32_t i = 0; i < which->input_count; i++) {
         const uint32_t tensor = which->inputs[i];
-        if (has_gradient(builder, tensor) && is_first_reader(builder, tensor, op)) {
+        if (work_has_gradient(builder, tensor) && is_first_reader(builder, tensor, op)) {
             push_gradient_moves(builder, tensor, choice, out);
         }
     }
 }
 
-/* Ops first..last that are one kernel (Q with K and V): their gradients are taken together, so that
- * the sum of their input gradients moves once. */
-struct unit {
-    uint32_t first, last;
-};
-
-static void push_regathers(struct work_builder *builder, struct unit unit, struct deliveries *log,
-                           struct work_items *out)
+static void push_regathers(struct work_builder *builder, struct work_unit unit,
+                           struct deliveries *log, struct work_items *out)
 {
     for (uint32_t op = unit.first; op <= unit.last; op++) {
         const struct op *which = op_at(builder, op);
@@ -358,35 +340,7 @@ static void push_regathers(struct work_builder *builder, struct unit unit, struc
     }
 }
 
-static bool wants_input_gradient(const struct work_builder *builder, uint32_t op)
-{
-    const struct op *which = op_at(builder, op);
-    for (uint32_t i = 0; i < which->input_count; i++) {
-        if (has_gradient(builder, which->inputs[i])) {
-            return true;
-        }
-    }
-    return which->kind != OP_CONTRACT; /* its one backward kernel carries that pass */
-}
-
-static void push_pass(struct work_builder *builder, struct unit unit, enum work_pass pass,
-                      struct work_items *out)
-{
-    bool first = true;
-    for (uint32_t op = unit.first; op <= unit.last; op++) {
-        const bool contracts = op_at(builder, op)->kind == OP_CONTRACT;
-        if (pass == PASS_WEIGHT_GRADIENT ? !contracts || work_weight_is_frozen(builder, op)
-                                         : !wants_input_gradient(builder, op)) {
-            continue;
-        }
-        struct work_compute amount = work_amount(builder, op, pass);
-        amount.joined = amount.joined && !first;
-        first = false;
-        work_push_compute(out, builder->arena, amount);
-    }
-}
-
-static void push_backward_unit(struct work_builder *builder, struct unit unit,
+static void push_backward_unit(struct work_builder *builder, struct work_unit unit,
                                struct deliveries *log, struct work_items *out)
 {
     push_regathers(builder, unit, log, out);
@@ -394,20 +348,14 @@ static void push_backward_unit(struct work_builder *builder, struct unit unit,
         push_input_moves(builder, op,
                          (struct move_choice){MOVES_TRAVELLING, true, PASS_INPUT_GRADIENT}, out);
     }
-    for (uint32_t op = unit.first; op <= unit.last; op++) {
-        struct work_compute quantise;
-        if (work_quantises(builder, op, PASS_INPUT_GRADIENT, &quantise)) {
-            work_push_compute(out, builder->arena, quantise);
-        }
-    }
-    push_pass(builder, unit, PASS_INPUT_GRADIENT, out);
+    work_kernels_push(builder, unit, PASS_INPUT_GRADIENT, out);
     const bool hidden = builder->problem->setup->runtime->hides_regather &&
                         op_at(builder, unit.first)->kind == OP_CONTRACT;
     for (uint32_t op = unit.first; op <= unit.last; op++) {
         push_input_moves(builder, op,
                          (struct move_choice){MOVES_OTHER, hidden, PASS_INPUT_GRADIENT}, out);
     }
-    push_pass(builder, unit, PASS_WEIGHT_GRADIENT, out);
+    work_kernels_push(builder, unit, PASS_WEIGHT_GRADIENT, out);
 }
 
 static bool drops(const struct work_builder *builder, uint32_t tensor)
@@ -474,7 +422,7 @@ void work_backward_build(struct work_builder *builder, enum work_keep keep, stru
                    all_moves, out);
     }
     for (uint32_t left = part->op_count; left > 0;) {
-        struct unit unit = {left - 1, left - 1};
+        struct work_unit unit = {left - 1, left - 1};
         while (op_at(builder, unit.first)->joined) {
             assert(unit.first > 0);
             unit.first--;

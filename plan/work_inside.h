@@ -26,6 +26,21 @@ struct work_builder {
     uint32_t *next_reader;              /* per place: the next one of the same tensor */
 };
 
+/* Ops first..last of a part that are one kernel (Q with K and V): their gradients are taken
+ * together, so that the sum of their input gradients moves once. */
+struct work_unit {
+    uint32_t first, last;
+};
+
+/* A program without blocks; they are cleared as they are pushed, so its room may be used again. */
+void work_open(const struct problem *problem, const struct plan *plan, struct arena *arena,
+               struct work *out);
+struct work_block *work_push_block(struct work *work, uint32_t part);
+/* Of the program's plan; mesh is filled. */
+void work_builder_start(struct work_builder *builder, struct work *work, struct arena *arena,
+                        struct shard_mesh *mesh);
+void work_builder_enter(struct work_builder *builder, uint32_t part);
+
 void work_push_compute(struct work_items *items, struct arena *arena, struct work_compute compute);
 void work_push_message(struct work_items *items, struct arena *arena, struct work_message message);
 void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from,
@@ -67,6 +82,11 @@ bool work_quantises(const struct work_builder *builder, uint32_t op, enum work_p
 /* The residual stream's state between parts. */
 struct shard_state work_boundary_state(const struct work_builder *builder,
                                        const struct tensor *tensor);
+
+/* Kernels of one pass of a unit; forward, of one op. */
+void work_kernels_push(struct work_builder *builder, struct work_unit unit, enum work_pass pass,
+                       struct work_items *out);
+bool work_has_gradient(const struct work_builder *builder, uint32_t tensor);
 
 /* Lists of a block whose part is builder->part. */
 void work_forward_build(struct work_builder *builder, struct work_items *out);

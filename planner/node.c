@@ -1,16 +1,13 @@
 /* A node: its bound before anything is priced but kernels, its rank orders with their blocks
  * priced. */
-#include <string.h>
-
 #include "planner/planner_inside.h"
 
-struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
-                             bool all_forms)
+struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order)
 {
     struct order_work out = {.node = node, .order = order};
     out.plan = space_plan(search, node, order, &search->scratch);
     out.started = ARENA_PUSH(&search->scratch, struct work, 1);
-    work_start(search->problem, out.plan, all_forms, &search->scratch, out.started);
+    work_start(search->problem, out.plan, &search->scratch, out.started);
     return out;
 }
 
@@ -28,79 +25,59 @@ void node_price(struct search *search, struct order_work *order)
     order->terms.send_s = estimator_find_send_s(estimator, started, &search->scratch);
 }
 
-/* --- compute alone ---------------------------------------------------------------------------- */
-
-/* Compute on one device hangs on what is cut from a micro-batch: not on stages, nor on dims that
- * only cut the batch. */
-static unsigned long long compute_key(const struct model *model, const struct mesh_node *node)
-{
-    unsigned long long key =
-        text_digest(TEXT_DIGEST_SEED, &node->micro_batch, sizeof node->micro_batch);
-    const uint32_t batch = model_find_axis(model, "batch");
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        const struct dim_variant *variant = &dim_table[i]->variants[node->variants[i]];
-        const bool only_batch =
-            variant->cut_count == 1 && model_find_axis(model, variant->cuts[0].axis) == batch;
-        if (!dim_table[i]->cuts_chain && !only_batch) {
-            key = text_digest(key, &node->degrees[i], sizeof node->degrees[i]);
-            key = text_digest(key, &node->variants[i], sizeof node->variants[i]);
-        }
-    }
-    return key;
-}
-
-struct compute_entry {
-    unsigned long long key;
-    struct pipeline_terms terms;
-    const double *kind_lags; /* NULL: one kind */
-    struct compute_entry *next;
-};
-
-static const struct compute_entry *find_compute(struct search *search, const struct mesh_node *node)
-{
-    const unsigned long long key = compute_key(search->problem->model, node);
-    struct compute_entry **bucket = &search->computes[key % TABLE_BUCKETS];
-    for (const struct compute_entry *entry = *bucket; entry != NULL; entry = entry->next) {
-        if (entry->key == key) {
-            return entry;
-        }
-    }
-    const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct order_work order = node_start(search, node, node->first_order, false);
-    const double *lags;
-    work_sites_split(order.started, &search->scratch);
-    node_price(search, &order);
-    const struct pipeline_terms terms =
-        pipeline_terms_of_kinds(order.started, order.pieces, &search->scratch, &lags);
-    struct compute_entry *entry = ARENA_PUSH(search->arena, struct compute_entry, 1);
-    *entry = (struct compute_entry){.key = key, .terms = terms, .next = *bucket};
-    if (lags != NULL) {
-        const uint32_t kinds = search->problem->cluster->accelerator_count;
-        double *kept = ARENA_PUSH(search->arena, double, kinds);
-        memcpy(kept, lags, kinds * sizeof *kept);
-        entry->kind_lags = kept;
-    }
-    arena_pop(&search->scratch, mark);
-    *bucket = entry;
-    return entry;
-}
-
-static struct pipeline_terms compute_terms(struct search *search, const struct mesh_node *node)
+/* Of the node's shape with the least bubble. */
+static void fill_shape(struct search *search, const struct mesh_node *node,
+                       struct pipeline_terms *terms)
 {
     const struct forms *forms = space_forms(search, node);
-    struct pipeline_terms terms = find_compute(search, node)->terms;
-    terms.layers = search->layers;
-    terms.stages = forms->stages;
-    terms.micro_batches = forms->micro_batches;
-    terms.chunks = forms->most_chunks;
-    terms.splits = forms->splits;
+    terms->layers = search->layers;
+    terms->stages = forms->stages;
+    terms->chunks = forms->most_chunks;
+    terms->splits = forms->splits;
+}
+
+/* Of kernels alone; kind_lags: per kind of device. */
+static struct pipeline_terms compute_terms(struct search *search, const struct mesh_node *node,
+                                           double *kind_lags)
+{
+    const uint32_t kinds = search->problem->cluster->accelerator_count;
+    struct part_times *times =
+        ARENA_PUSH(&search->scratch, struct part_times, (size_t)kinds * WORK_BLOCK_MAX);
+    for (uint32_t kind = 0; kind < kinds; kind++) {
+        part_times_kernels(search, node, kind, &times[(size_t)kind * WORK_BLOCK_MAX]);
+    }
+    struct pipeline_terms terms = pipeline_terms_of_kinds(search->problem, times, kind_lags);
+    terms.micro_batches = space_forms(search, node)->micro_batches;
+    fill_shape(search, node, &terms);
     return terms;
+}
+
+/* A stage is no faster than the mean of its devices, so the stages together no faster than the mean
+ * of all. */
+static double lost_frac(struct search *search, const struct mesh_node *node,
+                        const double *kind_lags)
+{
+    const struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
+    const uint32_t *kinds = search->problem->cluster->device_kind;
+    const uint32_t devices = (uint32_t)plan_count_devices(plan);
+    double speed = 0.0;
+    struct work_sites sites;
+    work_sites_build(search->problem, plan, &search->scratch, &sites);
+    for (uint32_t place = 0; place < devices; place++) {
+        speed += 1.0 / kind_lags[kinds[sites.map == NULL ? place : sites.map->devices[place]]];
+    }
+    return 1.0 - speed / devices;
 }
 
 void node_bound(struct search *search, struct mesh_node *node)
 {
-    const struct pipeline_terms terms = compute_terms(search, node);
+    const uint32_t kinds = search->problem->cluster->accelerator_count;
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    double *kind_lags = ARENA_PUSH(&search->scratch, double, kinds);
+    struct pipeline_terms terms = compute_terms(search, node, kind_lags);
+    terms.lost_frac = kinds > 1 ? lost_frac(search, node, kind_lags) : 0.0;
     node->bound_s = pipeline_bound_s(&terms);
+    arena_pop(&search->scratch, mark);
 }
 
 /* --- what may still be fast enough ------------------------------------------------------------ */
@@ -121,31 +98,53 @@ bool node_form_passes(const struct search *search, const struct pipeline_terms *
     return terms_pass(search, &terms);
 }
 
-bool node_passes(struct search *search, const struct mesh_node *node,
-                 const struct pipeline_terms *of)
+/* With its stages on these devices, by compute alone. */
+static bool compute_passes(struct search *search, const struct mesh_node *node,
+                           const struct plan *plan)
 {
-    const struct forms *forms = space_forms(search, node);
-    struct pipeline_terms terms = *of;
-    terms.layers = search->layers;
-    terms.chunks = forms->most_chunks;
-    terms.splits = forms->splits;
+    double *kind_lags =
+        ARENA_PUSH(&search->scratch, double, search->problem->cluster->accelerator_count);
+    struct pipeline_terms terms = compute_terms(search, node, kind_lags);
+    struct work_sites sites;
+    work_sites_build(search->problem, plan, &search->scratch, &sites);
+    terms.stage_lags = pipeline_find_lags(&sites, kind_lags, terms.stages, &search->scratch);
     return terms_pass(search, &terms);
 }
 
-bool node_order_passes(struct search *search, const struct mesh_node *node, uint32_t order)
+/* Parts and messages priced apart, most of them before. */
+static struct pipeline_terms terms_of_parts(struct search *search, const struct plan *plan)
 {
-    const struct compute_entry *compute = find_compute(search, node);
-    if (compute->kind_lags == NULL) {
-        return true;
-    }
+    struct part_times times[WORK_BLOCK_MAX];
+    part_times_whole(search, plan, times);
+    struct pipeline_terms terms = pipeline_terms_find(search->problem->model, times);
+    work_start_messages(search->problem, plan, &search->scratch, search->room);
+    terms.micro_batches = search->room->shape.micro_batches;
+    terms.send_s = estimator_find_send_s(search->estimator, search->room, &search->scratch);
+    return terms;
+}
+
+static struct pipeline_terms terms_of_order(struct search *search, const struct mesh_node *node,
+                                            uint32_t order)
+{
+    struct order_work whole = node_start(search, node, order);
+    node_price(search, &whole);
+    return whole.terms;
+}
+
+/* Devices of several kinds, or not in the cluster's order, are priced as a whole. */
+bool node_passes(struct search *search, const struct mesh_node *node, uint32_t order)
+{
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct pipeline_terms terms = compute_terms(search, node);
-    struct work_sites sites;
-    work_sites_build(search->problem, space_plan(search, node, order, &search->scratch),
-                     &search->scratch, &sites);
-    terms.stage_lags =
-        pipeline_find_lags(&sites, compute->kind_lags, terms.stages, &search->scratch);
-    const bool passes = terms_pass(search, &terms);
+    const struct plan *plan = space_plan(search, node, order, &search->scratch);
+    const bool alike = search->problem->cluster->accelerator_count == 1;
+    bool passes = alike || compute_passes(search, node, plan);
+    if (passes) {
+        struct pipeline_terms terms = alike && plan->groups[0].slice_count == 0
+                                          ? terms_of_parts(search, plan)
+                                          : terms_of_order(search, node, order);
+        fill_shape(search, node, &terms);
+        passes = terms_pass(search, &terms);
+    }
     arena_pop(&search->scratch, mark);
     return passes;
 }

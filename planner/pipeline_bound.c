@@ -20,55 +20,43 @@
  * comes back: with few micro-batches that is longer than the work of any one stage. */
 #include "planner/planner_inside.h"
 
-static double piece_s(const struct piece *piece)
+static double both_s(const struct part_times *times)
 {
-    return piece->forward_total_s + piece->backward_total_s;
+    return times->forward_s + times->backward_s;
 }
 
-static double compute_s(const struct piece *piece)
+static double pass_s(const struct part_times *times, bool splits)
 {
-    return piece->forward_s[COST_COMPUTE] + piece->backward_s[COST_COMPUTE];
-}
-
-static double pass_s(const struct piece *piece, bool splits, bool compute_only)
-{
-    const double forward_s = compute_only ? piece->forward_s[COST_COMPUTE] : piece->forward_total_s;
-    return splits ? forward_s : compute_only ? compute_s(piece) : piece_s(piece);
+    return splits ? times->forward_s : both_s(times);
 }
 
 /* From a micro-batch's arrival at a layer to the gradient that the layer before waits for. */
-static double round_s(const struct piece *piece, bool splits, bool compute_only)
+static double round_s(const struct part_times *times, bool splits)
 {
-    const double whole_s = compute_only
-                               ? piece->forward_s[COST_COMPUTE] + piece->backward_s[COST_COMPUTE]
-                               : piece_s(piece);
-    const double seconds = splits ? whole_s - piece->weight_s : whole_s;
+    const double seconds = splits ? both_s(times) - times->weight_s : both_s(times);
     return seconds > 0.0 ? seconds : 0.0;
 }
 
-/* The layers between the ends of the chain, in the form that keeps all: their mean, the smallest
- * shares that pass. Gives the number of kinds. */
-static uint32_t add_layers(const struct work *work, const struct piece *pieces, bool compute_only,
+/* The layers between the ends of the chain: their mean, the smallest shares that pass. Gives the
+ * number of kinds. */
+static uint32_t add_layers(const struct model *model, const struct part_times *times,
                            struct pipeline_terms *terms)
 {
-    const struct model *model = work->problem->model;
     double pass_frac[2] = {1.0, 1.0};
     double layers = 0.0;
     uint32_t kinds = 0, last = NO_INDEX;
     for (uint32_t run = 1; run + 1 < model->run_count; run++) {
-        const uint32_t block = work_find_block(work, model->chain[run].part, KEEP_ALL);
-        const struct piece *piece = &pieces[block];
+        const uint32_t part = model->chain[run].part;
         const double count = model->chain[run].count;
-        const double own_s = compute_only ? compute_s(piece) : piece_s(piece);
+        const double own_s = both_s(&times[part]);
         layers += count;
         terms->layer_s += count * own_s;
-        kinds += block != last ? 1 : 0;
-        last = block;
+        kinds += part != last ? 1 : 0;
+        last = part;
         for (uint32_t splits = 0; splits < 2; splits++) {
-            const double frac =
-                own_s > 0.0 ? pass_s(piece, splits == 1, compute_only) / own_s : 1.0;
+            const double frac = own_s > 0.0 ? pass_s(&times[part], splits == 1) / own_s : 1.0;
             pass_frac[splits] = frac < pass_frac[splits] ? frac : pass_frac[splits];
-            terms->layer_round_s[splits] += count * round_s(piece, splits == 1, compute_only);
+            terms->layer_round_s[splits] += count * round_s(&times[part], splits == 1);
         }
     }
     terms->layer_s /= layers > 0.0 ? layers : 1.0;
@@ -79,23 +67,20 @@ static uint32_t add_layers(const struct work *work, const struct piece *pieces, 
     return kinds;
 }
 
-struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces,
-                                          bool compute_only)
+struct pipeline_terms pipeline_terms_find(const struct model *model, const struct part_times *times)
 {
-    double (*const seconds)(const struct piece *) = compute_only ? compute_s : piece_s;
-    struct pipeline_terms terms = {.first_s = seconds(&pieces[work->first_block]),
-                                   .last_s = seconds(&pieces[work->last_block]),
-                                   .stages = work->shape.stages,
-                                   .micro_batches = work->shape.micro_batches,
+    const struct part_times *const first = &times[model->chain[0].part];
+    const struct part_times *const last = &times[model->chain[model->run_count - 1].part];
+    struct pipeline_terms terms = {.first_s = both_s(first),
+                                   .last_s = both_s(last),
+                                   .stages = 1,
+                                   .micro_batches = 1,
                                    .chunks = 1};
-    const uint32_t kinds = add_layers(work, pieces, compute_only, &terms);
+    terms.uneven = add_layers(model, times, &terms) > 1;
     for (uint32_t splits = 0; splits < 2; splits++) {
-        terms.first_pass_s[splits] = pass_s(&pieces[work->first_block], splits == 1, compute_only);
-        terms.ends_round_s[splits] =
-            round_s(&pieces[work->first_block], splits == 1, compute_only) +
-            round_s(&pieces[work->last_block], splits == 1, compute_only);
+        terms.first_pass_s[splits] = pass_s(first, splits == 1);
+        terms.ends_round_s[splits] = round_s(first, splits == 1) + round_s(last, splits == 1);
     }
-    terms.uneven = kinds > 1;
     return terms;
 }
 

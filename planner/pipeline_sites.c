@@ -30,19 +30,13 @@ static double lag_of(double own_s, double least_s)
     return least_s > 0.0 ? own_s / least_s : 1e300;
 }
 
-/* Least over the blocks, forward and backward apart. */
-static double site_lag(const struct piece *pieces, const struct piece *least, uint32_t blocks,
-                       bool compute_only)
+/* Of all blocks, in whatever form: least, forward and backward apart. */
+static double site_lag(const struct piece *pieces, const struct piece *least, uint32_t blocks)
 {
     double lag = 1e300;
     for (uint32_t b = 0; b < blocks; b++) {
-        const struct piece *own = &pieces[b], *than = &least[b];
-        const double forward =
-            compute_only ? lag_of(own->forward_s[COST_COMPUTE], than->forward_s[COST_COMPUTE])
-                         : lag_of(own->forward_total_s, than->forward_total_s);
-        const double backward =
-            compute_only ? lag_of(own->backward_s[COST_COMPUTE], than->backward_s[COST_COMPUTE])
-                         : lag_of(own->backward_total_s, than->backward_total_s);
+        const double forward = lag_of(pieces[b].forward_total_s, least[b].forward_total_s);
+        const double backward = lag_of(pieces[b].backward_total_s, least[b].backward_total_s);
         lag = number_smaller(lag, number_smaller(forward, backward));
     }
     return lag < 1e300 ? lag : 1.0;
@@ -62,55 +56,75 @@ const struct piece *pipeline_fastest(const struct work *work, const struct piece
     return least;
 }
 
-static double *find_lags(const struct work *work, const struct piece *pieces,
-                         const struct piece *least, bool compute_only, struct arena *arena)
+static struct pipeline_terms terms_of_pieces(const struct work *work, const struct piece *pieces)
 {
-    const uint32_t sites = work_count_sites(work);
-    double *lags = ARENA_PUSH(arena, double, sites);
-    for (uint32_t site = 0; site < sites; site++) {
-        lags[site] = site_lag(&pieces[(size_t)site * work->block_count], least, work->block_count,
-                              compute_only);
+    struct part_times times[WORK_BLOCK_MAX];
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        if (work->blocks[b].keep == KEEP_ALL) {
+            times[work->blocks[b].part] = (struct part_times){
+                pieces[b].forward_total_s, pieces[b].backward_total_s, pieces[b].weight_s};
+        }
     }
-    return lags;
+    struct pipeline_terms terms = pipeline_terms_find(work->problem->model, times);
+    terms.stages = work->shape.stages;
+    terms.micro_batches = work->shape.micro_batches;
+    return terms;
 }
 
 struct pipeline_terms pipeline_terms_of_sites(const struct work *work, const struct piece *pieces,
                                               const struct piece *least, struct arena *arena)
 {
-    struct pipeline_terms terms = pipeline_terms_find(work, least, false);
+    struct pipeline_terms terms = terms_of_pieces(work, least);
     if (work_count_sites(work) == 1) {
         return terms;
     }
-    const double *lags = find_lags(work, pieces, least, false, arena);
     double *stage_lags = ARENA_PUSH(arena, double, work->shape.stages);
     for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
-        stage_lags[stage] = lags[work_find_site(work, stage)];
+        const size_t site = work_find_site(work, stage);
+        stage_lags[stage] = site_lag(&pieces[site * work->block_count], least, work->block_count);
     }
     terms.stage_lags = stage_lags;
     return terms;
 }
 
-/* A stage is no faster than the mean of its devices, so the stages together no faster than the mean
- * of all. */
-struct pipeline_terms pipeline_terms_of_kinds(const struct work *work, const struct piece *pieces,
-                                              struct arena *arena, const double **lags)
+/* --- stages whatever their place -------------------------------------------------------------- */
+
+static void find_least(const struct problem *problem, const struct part_times *times,
+                       struct part_times *out)
 {
-    const struct rank_map *map = work->sites.map;
-    const uint32_t *kinds = work->problem->cluster->device_kind;
-    const uint32_t devices = (uint32_t)plan_count_devices(work->plan);
-    const struct piece *least = pipeline_fastest(work, pieces, arena);
-    struct pipeline_terms terms = pipeline_terms_find(work, least, true);
-    *lags = NULL;
-    if (work_count_sites(work) == 1) {
-        return terms;
+    for (uint32_t part = 0; part < problem->model->part_count; part++) {
+        out[part] = times[part];
+        for (uint32_t kind = 1; kind < problem->cluster->accelerator_count; kind++) {
+            const struct part_times *other = &times[(size_t)kind * WORK_BLOCK_MAX + part];
+            out[part].forward_s = number_smaller(out[part].forward_s, other->forward_s);
+            out[part].backward_s = number_smaller(out[part].backward_s, other->backward_s);
+            out[part].weight_s = number_larger(out[part].weight_s, other->weight_s);
+        }
     }
-    *lags = find_lags(work, pieces, least, true, arena);
-    double speed = 0.0;
-    for (uint32_t place = 0; place < devices; place++) {
-        speed += 1.0 / (*lags)[kinds[map == NULL ? place : map->devices[place]]];
+}
+
+static double kind_lag(const struct part_times *times, const struct part_times *least,
+                       uint32_t parts)
+{
+    double lag = 1e300;
+    for (uint32_t part = 0; part < parts; part++) {
+        const double forward = lag_of(times[part].forward_s, least[part].forward_s);
+        const double backward = lag_of(times[part].backward_s, least[part].backward_s);
+        lag = number_smaller(lag, number_smaller(forward, backward));
     }
-    terms.lost_frac = 1.0 - speed / devices;
-    return terms;
+    return lag < 1e300 ? lag : 1.0;
+}
+
+struct pipeline_terms pipeline_terms_of_kinds(const struct problem *problem,
+                                              const struct part_times *times, double *kind_lags)
+{
+    struct part_times least[WORK_BLOCK_MAX];
+    find_least(problem, times, least);
+    for (uint32_t kind = 0; kind < problem->cluster->accelerator_count; kind++) {
+        kind_lags[kind] =
+            kind_lag(&times[(size_t)kind * WORK_BLOCK_MAX], least, problem->model->part_count);
+    }
+    return pipeline_terms_find(problem->model, least);
 }
 
 const double *pipeline_find_lags(const struct work_sites *sites, const double *kind_lags,

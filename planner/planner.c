@@ -28,19 +28,6 @@ static bool cuts(const struct search *search, double bound_s)
     return !search->options->no_prune && bound_s * ROUNDING > ranking_threshold_s(search);
 }
 
-static bool quick_passes(struct search *search, const struct mesh_node *node, uint32_t order)
-{
-    if (node->terms.stages > 0 && order == node->first_order) {
-        return node_passes(search, node, &node->terms);
-    }
-    const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct order_work quick = node_start(search, node, order, false);
-    node_price(search, &quick);
-    const bool passes = node_passes(search, node, &quick.terms);
-    arena_pop(&search->scratch, mark);
-    return passes;
-}
-
 /* Orders in which the shape with most chunks, the least bubble, may still be fast enough. */
 static void start_orders(struct search *search, const struct mesh_node *node, struct orders *orders)
 {
@@ -48,11 +35,9 @@ static void start_orders(struct search *search, const struct mesh_node *node, st
     const uint32_t all = space_orders(search, node, numbers);
     orders->items = ARENA_PUSH(&search->scratch, struct order_work, all);
     for (uint32_t i = 0; i < all; i++) {
-        const bool passes =
-            node_order_passes(search, node, numbers[i]) && quick_passes(search, node, numbers[i]);
-        if (passes) {
+        if (node_passes(search, node, numbers[i])) {
             struct order_work *left = &orders->items[orders->count++];
-            *left = node_start(search, node, numbers[i], true);
+            *left = node_start(search, node, numbers[i]);
             node_price(search, left);
         }
     }
@@ -141,6 +126,7 @@ void planner_open(struct search *search, const struct problem *problem,
     search->best = ARENA_PUSH(arena, struct leaf, options->top + 1);
     search->probes = ARENA_PUSH(arena, struct leaf, options->top + 1);
     arena_init(&search->scratch);
+    part_times_open(search);
     arena_init(&search->stream_arena);
 }
 

@@ -28,6 +28,17 @@ struct pipeline_terms {
                                          * together, against all being fastest */
 };
 
+/* Seconds of one layer of a part for one micro-batch; weight_s: part of backward_s. */
+struct part_times {
+    double forward_s, backward_s, weight_s;
+};
+
+/* Those already asked for. */
+struct times_table {
+    struct times_entry **buckets;
+    uint32_t bucket_count, count;
+};
+
 /* Degrees, folds, variants, micro-batch. */
 struct mesh_node {
     uint32_t degrees[DIM_MAX];      /* per dim_table entry; folds too; 1: off */
@@ -38,7 +49,6 @@ struct mesh_node {
     uint64_t replicas;
     uint64_t leaf_count;            /* per order */
     double bound_s;
-    struct pipeline_terms terms;    /* of the first order; stages 0: not known yet */
     double floor_bytes;             /* some stage has at least that; probed nodes */
     bool unfit;                     /* that is too much */
 };
@@ -122,7 +132,11 @@ struct search {
     uint32_t device_divisor_count, batch_divisor_count;
     struct alternatives *alternatives[TABLE_BUCKETS];
     struct forms *forms[TABLE_BUCKETS];
-    struct compute_entry *computes[TABLE_BUCKETS];
+    struct work_kernels *kernels;   /* all of the model's */
+    uint32_t kernels_count;
+    uint32_t *part_dims;            /* per part of the model: dims that can cut one of its ops */
+    struct times_table kernel_times, part_times;
+    struct work *room;              /* for programs that are priced and forgotten */
     struct arena stream_arena;      /* of the streams below; emptied between nodes when it grows */
     struct stream_entry *streams[TABLE_BUCKETS];
     struct leaf *best;              /* fastest first, options->top of them at most */
@@ -185,10 +199,9 @@ uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternativ
                     struct arena *arena, struct policy_use **out);
 
 /* --- pipeline_bound.c ------------------------------------------------------------------------- */
-/* Of the pieces that keep everything: no use of a policy makes them shorter. compute_only:
- * kernels without messages. layers, chunks, splits, again are left to the caller. */
-struct pipeline_terms pipeline_terms_find(const struct work *work, const struct piece *pieces,
-                                          bool compute_only);
+/* Of layers that keep everything: no use of a policy makes them shorter. times: per part of the
+ * model. layers, chunks, splits, again, send_s are left to the caller. */
+struct pipeline_terms pipeline_terms_find(const struct model *model, const struct part_times *times);
 double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
@@ -197,15 +210,26 @@ bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 /* Of every block the shortest times on any site; the pieces themselves where there is one. */
 const struct piece *pipeline_fastest(const struct work *work, const struct piece *pieces,
                                      struct arena *arena);
-/* As pipeline_terms_find: of stages on several sites (least: from pipeline_fastest); of kernels on
- * stages whatever their place, from pieces on each kind of device. */
+/* As pipeline_terms_find: of stages on several sites (least: from pipeline_fastest), stages and
+ * micro-batches too; of stages whatever their place, times: [kind of device * WORK_BLOCK_MAX +
+ * part]. */
 struct pipeline_terms pipeline_terms_of_sites(const struct work *work, const struct piece *pieces,
                                               const struct piece *least, struct arena *arena);
-struct pipeline_terms pipeline_terms_of_kinds(const struct work *work, const struct piece *pieces,
-                                              struct arena *arena, const double **kind_lags);
+struct pipeline_terms pipeline_terms_of_kinds(const struct problem *problem,
+                                              const struct part_times *times, double *kind_lags);
 /* Of stages, from those of kinds: the slowest device of a stage lags most. */
 const double *pipeline_find_lags(const struct work_sites *sites, const double *kind_lags,
                                  uint32_t stages, struct arena *arena);
+
+/* --- part_times.c ----------------------------------------------------------------------------- */
+void part_times_open(struct search *search);
+/* Of a layer's kernels alone on that kind of device, before any policy: no rank order and no use
+ * of a policy makes a layer shorter. */
+void part_times_kernels(struct search *search, const struct mesh_node *node, uint32_t kind,
+                        struct part_times out[WORK_BLOCK_MAX]);
+/* With the messages that the plan's mesh asks for, before any policy; of one kind of device. */
+void part_times_whole(struct search *search, const struct plan *plan,
+                      struct part_times out[WORK_BLOCK_MAX]);
 
 /* --- node.c ----------------------------------------------------------------------------------- */
 struct variant;
@@ -229,20 +253,15 @@ struct orders {
 };
 
 void node_bound(struct search *search, struct mesh_node *node);
-/* May the node be fast enough with its stages on these devices, by compute alone? Nothing is priced
- * for it. */
-bool node_order_passes(struct search *search, const struct mesh_node *node, uint32_t order);
-/* In scratch memory. all_forms: as for work_start. */
-struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order,
-                             bool all_forms);
+/* In scratch memory. */
+struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order);
 /* In scratch memory, when not done yet. */
 void node_price(struct search *search, struct order_work *order);
-/* May a shape be fast enough, given the terms of its blocks? May the shape of the node that has
- * the least bubble? */
+/* May a shape be fast enough, given the terms of its blocks? Before anything but layers without
+ * policies is priced, may the shape of the node that has the least bubble? */
 bool node_form_passes(const struct search *search, const struct pipeline_terms *of,
                       const struct form *form);
-bool node_passes(struct search *search, const struct mesh_node *node,
-                 const struct pipeline_terms *of);
+bool node_passes(struct search *search, const struct mesh_node *node, uint32_t order);
 
 /* --- variant.c -------------------------------------------------------------------------------- */
 /* A rank order under one class. */

@@ -1,6 +1,4 @@
 /* Good leaves found cheaply, so that the search proper can prune from the start. */
-#include <string.h>
-
 #include "planner/planner_inside.h"
 
 /* Where nothing fits, so many nodes are looked at for the plan that lacks least. */
@@ -49,30 +47,15 @@ void probe_floor(struct search *search, struct mesh_node *node, struct order_wor
     node->unfit = least * ROUNDING > search->estimator->capacity_bytes(search->estimator->state);
 }
 
-/* Lags live as long as the node. */
-static void keep_terms(struct search *search, struct mesh_node *node,
-                       const struct pipeline_terms *terms)
-{
-    node->terms = *terms;
-    if (terms->stage_lags != NULL) {
-        double *lags = ARENA_PUSH(search->arena, double, terms->stages);
-        memcpy(lags, terms->stage_lags, terms->stages * sizeof *lags);
-        node->terms.stage_lags = lags;
-    }
-}
-
 void probe_node(struct search *search, struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct forms *forms = space_forms(search, node);
-    struct order_work order = node_start(search, node, node->first_order, false);
-    node_price(search, &order);
-    keep_terms(search, node, &order.terms);
-    if (!node_passes(search, node, &order.terms)) {
+    if (!node_passes(search, node, node->first_order)) {
         arena_pop(&search->scratch, mark);
         return;
     }
-    order = node_start(search, node, node->first_order, true);
+    struct order_work order = node_start(search, node, node->first_order);
     struct leaf leaf = {.node = node->index, .order = node->first_order};
     probe_floor(search, node, &order);
     if (!node->unfit) {
@@ -127,7 +110,7 @@ static void note_form(struct search *search, struct order_work *order, struct le
 static void note_node(struct search *search, const struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct order_work order = node_start(search, node, node->first_order, true);
+    struct order_work order = node_start(search, node, node->first_order);
     const struct forms *forms = space_forms(search, node);
     struct leaf leaf = {.node = node->index, .order = node->first_order};
     for (uint32_t i = 0; i < forms->count; i++) {

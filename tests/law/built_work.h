@@ -17,7 +17,7 @@ static const char *const mixtures[] = {"mixtral-8x7b", "qwen3-30b-a3b", "toy-moe
 static inline struct work *start(const struct plan *plan)
 {
     struct work *work = ARENA_PUSH(&arena, struct work, 1);
-    work_start(&problem, plan, false, &arena, work);
+    work_start(&problem, plan, &arena, work);
     ck_assert(work_check(work));
     return work;
 }

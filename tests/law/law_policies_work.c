@@ -344,7 +344,7 @@ static void expect_rekept(struct plan *plan, struct policy_use *uses, uint32_t c
     with.policies = without.policies = uses;
     with.policy_count = count;
     without.policy_count = count - 1;
-    work_start(&problem, plan, true, &arena, started);
+    work_start(&problem, plan, &arena, started);
     work_finish(started, &with, &arena, both);
     work_finish(started, &without, &arena, kept);
     work_rekeep(kept, &with);
