@@ -32,7 +32,7 @@ struct work_unit {
     uint32_t first, last;
 };
 
-/* A program without blocks; they are cleared as they are pushed, so its room may be used again. */
+/* A program without blocks; they are cleared as they are pushed: its room may be used again. */
 void work_open(const struct problem *problem, const struct plan *plan, struct arena *arena,
                struct work *out);
 struct work_block *work_push_block(struct work *work, uint32_t part);

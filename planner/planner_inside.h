@@ -201,7 +201,8 @@ uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternativ
 /* --- pipeline_bound.c ------------------------------------------------------------------------- */
 /* Of layers that keep everything: no use of a policy makes them shorter. times: per part of the
  * model. layers, chunks, splits, again, send_s are left to the caller. */
-struct pipeline_terms pipeline_terms_find(const struct model *model, const struct part_times *times);
+struct pipeline_terms pipeline_terms_find(const struct model *model,
+                                          const struct part_times *times);
 double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);

@@ -27,13 +27,13 @@ static void fake_piece(void *state, const struct work *work, uint32_t block, uin
     (void)like;
     const struct work_block *which = &work->blocks[block];
     const struct part *part = &model.parts[which->part];
-    const bool end = which->part == model.chain[0].part ||
-                     which->part == model.chain[model.run_count - 1].part;
+    const bool end =
+        which->part == model.chain[0].part || which->part == model.chain[model.run_count - 1].part;
     *out = (struct piece){.block = which};
     for (uint32_t i = 0; i < which->forward.count && !end; i++) {
         const struct work_item *item = &which->forward.items[i];
-        const bool first = !item->is_message &&
-                           strcmp(item->compute.name, model.ops[part->first_op].name) == 0;
+        const bool first =
+            !item->is_message && strcmp(item->compute.name, model.ops[part->first_op].name) == 0;
         out->forward_total_s += first ? 1.0 : 0.0;
     }
     out->forward_s[COST_COMPUTE] = out->forward_total_s;
