@@ -21,8 +21,8 @@ struct work_builder {
     bool backward;                      /* the part has one: it trains, or one before it does */
     uint32_t *producer;                 /* per tensor: op of the part that writes it, else
                                          * NO_INDEX */
-    uint32_t *reader;                   /* per tensor: first place that reads it, op x OP_INPUT_MAX +
-                                         * input, else NO_INDEX */
+    uint32_t *reader;                   /* per tensor: first place that reads it, op x OP_INPUT_MAX
+                                         * + input, else NO_INDEX */
     uint32_t *next_reader;              /* per place: the next one of the same tensor */
 };
 
