@@ -1,4 +1,5 @@
-/* The kernels of a part without its messages, op by op: what a mesh gives one device to compute.
+/* The kernels of a part without its messages and what sorts rows for them, op by op: what a mesh
+ * gives one device to compute.
  *
  * A dim that cuts no axis of an op changes nothing of its kernels, so ops are put together by the
  * dims that can: under two meshes that agree in those, with the same micro-batch, they do the

@@ -5,6 +5,7 @@
 #include "tests/law/built_work.h"
 #include "tests/samples.h"
 
+#define SORT "sort"
 #define PLANS 60 /* legal ones, per model */
 
 static const char *const names[] = {
@@ -42,9 +43,14 @@ static uint32_t count_found(const struct work_items *all, const struct work_item
     return some->count;
 }
 
+/* What sorts rows for a message comes with the message. */
 static uint32_t count_kernels(const struct work_items *items)
 {
-    return items->count - count_messages(items);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < items->count; i++) {
+        count += !items->items[i].is_message && strcmp(items->items[i].compute.name, SORT) != 0;
+    }
+    return count;
 }
 
 static void expect_all(const struct plan *plan)
