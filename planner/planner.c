@@ -198,7 +198,7 @@ static struct layout_room place(const struct search *search, struct load *load, 
     return room;
 }
 
-/* Chooses layers: of two placements the faster. */
+/* Chooses layers: of two placements the faster that fits, or the first. */
 static void choose_layers(const struct search *search, struct load *load, uint32_t *layers,
                           uint32_t *counts, struct arena *arena)
 {
@@ -214,7 +214,7 @@ static void choose_layers(const struct search *search, struct load *load, uint32
     estimator->combine(estimator->state, load, false, arena, &other);
     work_count_blocks(load->work, layers, counts);
     estimator->combine(estimator->state, load, false, arena, &one);
-    if (other.fits >= one.fits && other.step_s < one.step_s) {
+    if (other.fits && other.step_s < one.step_s) {
         memcpy(layers, others, chunks * sizeof *others);
         work_count_blocks(load->work, layers, counts);
     }
