@@ -213,4 +213,38 @@ void work_count_blocks(const struct work *work, const uint32_t *layers, uint32_t
 /* Block of a middle part by keep mode, for callers that place layers; NO_INDEX if there is none. */
 uint32_t work_find_block(const struct work *work, uint32_t part, enum work_keep keep);
 
+/* --- sites ------------------------------------------------------------------------------------ */
+
+/* At least 1. */
+static inline uint32_t work_count_sites(const struct work *work)
+{
+    return work->sites.count == 0 ? 1 : work->sites.count;
+}
+
+static inline uint32_t work_find_site(const struct work *work, uint32_t stage)
+{
+    return work->sites.of_stage == NULL ? 0 : work->sites.of_stage[stage];
+}
+
+/* Kinds of device of a site, at least 1. */
+static inline uint32_t work_count_kinds(const struct work *work, uint32_t site)
+{
+    return work->sites.count == 0 ? 1 : work->sites.items[site].kind_count;
+}
+
+/* Index of the i-th among the cluster's accelerators. */
+static inline uint32_t work_find_kind(const struct work *work, uint32_t site, uint32_t i)
+{
+    return work->sites.count == 0 ? 0 : work->sites.items[site].kinds[i];
+}
+
+/* Base of the group, inside a stage of the site, that stands for those with its i-th kind: where
+ * the first device of that kind is. */
+static inline uint32_t work_find_base(const struct work *work, uint32_t site, uint32_t i,
+                                      const struct rank_group *group)
+{
+    return work->sites.count == 0 ? 0
+                                  : rank_group_find_base(group, work->sites.items[site].places[i]);
+}
+
 #endif

@@ -163,33 +163,6 @@ void work_sites_split(struct work *work, struct arena *arena)
     work->sites.of_stage = NULL;
 }
 
-uint32_t work_count_sites(const struct work *work)
-{
-    return work->sites.count == 0 ? 1 : work->sites.count;
-}
-
-uint32_t work_find_site(const struct work *work, uint32_t stage)
-{
-    return work->sites.of_stage == NULL ? 0 : work->sites.of_stage[stage];
-}
-
-uint32_t work_count_kinds(const struct work *work, uint32_t site)
-{
-    return work->sites.count == 0 ? 1 : work->sites.items[site].kind_count;
-}
-
-uint32_t work_find_kind(const struct work *work, uint32_t site, uint32_t i)
-{
-    return work->sites.count == 0 ? 0 : work->sites.items[site].kinds[i];
-}
-
-uint32_t work_find_base(const struct work *work, uint32_t site, uint32_t i,
-                        const struct rank_group *group)
-{
-    return work->sites.count == 0 ? 0
-                                  : rank_group_find_base(group, work->sites.items[site].places[i]);
-}
-
 uint32_t work_find_pair(const struct work *work, uint32_t stage, uint32_t i)
 {
     if (work->sites.count == 0) {

@@ -38,16 +38,6 @@ void work_sites_build(const struct problem *problem, const struct plan *plan, st
  * those of the group with place 0. */
 void work_sites_split(struct work *work, struct arena *arena);
 
-/* At least 1. */
-uint32_t work_count_sites(const struct work *work);
-uint32_t work_find_site(const struct work *work, uint32_t stage);
-/* Kinds of device of a site, at least 1; index of the i-th among the cluster's accelerators. */
-uint32_t work_count_kinds(const struct work *work, uint32_t site);
-uint32_t work_find_kind(const struct work *work, uint32_t site, uint32_t i);
-/* Base of the group, inside a stage of the site, that stands for those with its i-th kind: where
- * the first device of that kind is. */
-uint32_t work_find_base(const struct work *work, uint32_t site, uint32_t i,
-                        const struct rank_group *group);
 /* Base of the pair that stands for the messages from a stage to the next, where the former's
  * i-th kind of device sends. */
 uint32_t work_find_pair(const struct work *work, uint32_t stage, uint32_t i);

@@ -13,16 +13,22 @@ bool layout_is_alike(const struct model *model)
 
 /* Seconds and blocks of layers along the chain, as prefix sums; "again": in the form of the layers
  * that do not keep all. */
+/* Seconds of the layers before each end, on one site. */
+struct prefix {
+    double *plain_s, *again_s; /* [end] */
+};
+
 struct layout {
     const struct search *search;
     struct load *load;
     uint32_t *counts;
-    double *plain_s, *again_s;             /* [site * (layers + 1) + end] */
+    struct prefix *prefixes;               /* [site] */
     uint32_t *plain_blocks, *again_blocks; /* [layer * WORK_BLOCK_MAX + block]; of unlike layers */
     uint32_t plain_block, again_block;     /* of alike ones */
     double first_s, last_s;                /* where they stand */
     uint32_t recomputed;                   /* per chunk */
     bool alike;                            /* one kind of middle layer */
+    bool is_mixed;                         /* stages on several sites */
     bool grows;                            /* no layer, added anywhere, makes a chunk shorter */
     const uint32_t *caps;                  /* most layers per stage by memory, NULL: ask */
     uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
@@ -53,8 +59,11 @@ static void open_prefix(struct layout *layout, struct arena *arena)
 {
     const size_t ends = layout->search->layers + 1;
     const size_t sites = work_count_sites(layout->load->work);
-    layout->plain_s = ARENA_PUSH(arena, double, sites *ends);
-    layout->again_s = ARENA_PUSH(arena, double, sites *ends);
+    layout->prefixes = ARENA_PUSH(arena, struct prefix, sites);
+    for (size_t site = 0; site < sites; site++) {
+        layout->prefixes[site].plain_s = ARENA_PUSH(arena, double, ends);
+        layout->prefixes[site].again_s = ARENA_PUSH(arena, double, ends);
+    }
     if (!layout->alike) {
         layout->plain_blocks = ARENA_PUSH(arena, uint32_t, ends * WORK_BLOCK_MAX);
         layout->again_blocks = ARENA_PUSH(arena, uint32_t, ends * WORK_BLOCK_MAX);
@@ -68,8 +77,7 @@ static void fill_site(struct layout *layout, uint32_t site)
     const struct work *work = layout->load->work;
     const struct model *model = work->problem->model;
     const struct piece *pieces = &layout->load->pieces[(size_t)site * work->block_count];
-    double *plain_sums_s = &layout->plain_s[(size_t)site * (layout->search->layers + 1)];
-    double *again_sums_s = &layout->again_s[(size_t)site * (layout->search->layers + 1)];
+    const struct prefix *prefix = &layout->prefixes[site];
     double least_s = 1e300, most_saved_s = 0.0;
     uint32_t layer = 0;
     for (uint32_t run = 1; run + 1 < model->run_count; run++) {
@@ -79,8 +87,8 @@ static void fill_site(struct layout *layout, uint32_t site)
         least_s = plain_s < least_s ? plain_s : least_s;
         most_saved_s = again_s - plain_s > most_saved_s ? again_s - plain_s : most_saved_s;
         for (uint32_t i = 0; i < model->chain[run].count; i++, layer++) {
-            plain_sums_s[layer + 1] = plain_sums_s[layer] + plain_s;
-            again_sums_s[layer + 1] = again_sums_s[layer] + again_s;
+            prefix->plain_s[layer + 1] = prefix->plain_s[layer] + plain_s;
+            prefix->again_s[layer + 1] = prefix->again_s[layer] + again_s;
         }
     }
     layout->grows = layout->grows && most_saved_s <= least_s * ROUNDING;
@@ -116,13 +124,12 @@ static void fill_prefix(struct layout *layout, struct arena *arena)
     layout->last_s = piece_s(estimator_pieces(load, work->shape.stages - 1), work->last_block);
 }
 
-static double chunk_s(const struct layout *layout, uint32_t site, uint32_t first, uint32_t count)
+static inline double chunk_s(const struct prefix *prefix, uint32_t recomputed, uint32_t first,
+                             uint32_t count)
 {
-    const uint32_t again = count < layout->recomputed ? count : layout->recomputed;
-    const double *again_s = &layout->again_s[(size_t)site * (layout->search->layers + 1)];
-    const double *plain_s = &layout->plain_s[(size_t)site * (layout->search->layers + 1)];
-    return again_s[first + again] - again_s[first] + plain_s[first + count] -
-           plain_s[first + again];
+    const uint32_t again = count < recomputed ? count : recomputed;
+    return prefix->again_s[first + again] - prefix->again_s[first] +
+           prefix->plain_s[first + count] - prefix->plain_s[first + again];
 }
 
 /* Layers of a stage over its chunks: even, the odd ones away from the ends of the chain. */
@@ -187,14 +194,15 @@ static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t coun
 {
     const struct layout *layout = state;
     const struct schedule_shape *shape = &layout->load->work->shape;
-    const uint32_t site = site_of(layout, stage);
+    const struct prefix *prefix = &layout->prefixes[layout->is_mixed ? site_of(layout, stage) : 0];
+    const uint32_t recomputed = layout->recomputed;
     if (shape->chunks == 1 || goes_by_chunk(layout)) {
         const uint32_t places = shape->stages * shape->chunks;
-        return chunk_s(layout, site, first, count) + extra_s(layout, stage, places);
+        return chunk_s(prefix, recomputed, first, count) + extra_s(layout, stage, places);
     }
     double seconds = extra_s(layout, stage, shape->stages);
     for (uint32_t local = 0; local < shape->chunks; local++) {
-        seconds += chunk_s(layout, site, 0, share_of(count, shape->chunks, stage, local));
+        seconds += chunk_s(prefix, recomputed, 0, share_of(count, shape->chunks, stage, local));
     }
     return seconds;
 }
@@ -280,6 +288,7 @@ static struct layout open_layout(const struct search *search, struct load *load,
                             .load = load,
                             .counts = counts,
                             .alike = layout_is_alike(model),
+                            .is_mixed = work_count_sites(work) > 1,
                             .recomputed = work->recompute_layers};
     load->counts = counts;
     if (layout.alike && search->layers > 0) {
@@ -301,9 +310,9 @@ static double find_ceiling_s(const struct layout *layout, const struct layout_ro
 static double least_total_s(const struct layout *layout)
 {
     const size_t ends = layout->search->layers + 1;
-    double least_s = layout->plain_s[ends - 1];
+    double least_s = layout->prefixes[0].plain_s[ends - 1];
     for (uint32_t site = 1; site < work_count_sites(layout->load->work); site++) {
-        least_s = number_smaller(least_s, layout->plain_s[(site + 1) * ends - 1]);
+        least_s = number_smaller(least_s, layout->prefixes[site].plain_s[ends - 1]);
     }
     return least_s + layout->first_s + layout->last_s;
 }
@@ -318,7 +327,7 @@ static struct partition_problem pose(struct layout *layout, const struct layout_
         .stages = by_chunk ? shape->stages * shape->chunks : shape->stages,
         .layers = search->layers,
         .least = by_chunk ? 1 : shape->chunks,
-        .weighs = layout->alike && work_count_sites(work) > 1,
+        .weighs = layout->alike && layout->is_mixed,
         .weight = (double)shape->micro_batches * shape->chunks - 1.0,
         .ceiling_s = find_ceiling_s(layout, room),
         .stage_s = stage_s,
@@ -361,7 +370,7 @@ bool layout_other(const struct search *search, struct load *load, struct layout_
 {
     const struct schedule_shape *shape = &load->work->shape;
     struct layout layout = open_layout(search, load, counts);
-    if (!layout.alike || work_count_sites(load->work) == 1) {
+    if (!layout.alike || !layout.is_mixed) {
         return false;
     }
     fill_prefix(&layout, arena);
