@@ -67,6 +67,7 @@ static void spread_own(struct share *share, uint32_t resource, double restart_Bp
 {
     struct share_fill *fill = &share->fills[resource];
     const struct share_group *group = &share->resources[resource].group;
+    const bool may_mark = share->dirty_count < share->resource_count; /* not all are dirty yet */
     double weight = 0.0;
     fill->keeps = fill->rate_Bps > 0.0 && fill->rate_Bps < restart_Bps;
     for (uint32_t i = 0; i < group->count; i++) {
@@ -75,9 +76,9 @@ static void spread_own(struct share *share, uint32_t resource, double restart_Bp
         if (fill->keeps) {
             continue;
         }
-        if (entry->other < SHARE_MANY) {
+        if (entry->other < SHARE_MANY && may_mark) {
             share_mark_dirty(share, entry->other);
-        } else if (entry->other == SHARE_MANY) {
+        } else if (entry->other == SHARE_MANY && may_mark) {
             mark_all(share, &share->classes[entry->class & ~SHARE_REACHES]);
         }
         if ((entry->class & SHARE_REACHES) != 0) {
