@@ -95,9 +95,16 @@ static void measure(const struct rank_group *group, uint32_t base, struct grid *
     }
 }
 
-/* Every rank stands where its digits say, each in a domain of its own. */
+/* Every rank stands where its digits say, each in a domain of its own, and no corner is empty. */
 static bool is_box(const struct rank_group *group, uint32_t base, const struct grid *grid)
 {
+    uint64_t places = 1;
+    for (uint32_t axis = 0; axis < grid->level->axis_count; axis++) {
+        places *= grid->sizes[axis];
+    }
+    if (places != group->ranks) {
+        return false;
+    }
     const uint32_t offset = rank_group_find_device(group, base, 0) % grid->inner;
     for (uint32_t rank = 0; rank < group->ranks; rank++) {
         const uint32_t device = rank_group_find_device(group, base, rank);

@@ -278,6 +278,7 @@ static const struct {
     {"a column", {.ranks = 6, .step_count = 1, .steps = {{8, 6}}}, 2, "6-"},
     {"a box", {.ranks = 4, .step_count = 2, .steps = {{2, 2}, {8, 2}}}, 0, "2- 2-"},
     {"a box, columns first", {.ranks = 4, .step_count = 2, .steps = {{8, 2}, {2, 2}}}, 0, ""},
+    {"a row and a half", {.ranks = 6, .step_count = 1, .steps = {{2, 6}}}, 0, ""},
     {"across the end of a row", {.ranks = 4, .step_count = 1, .steps = {{2, 4}}}, 4, ""},
 };
 
