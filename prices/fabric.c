@@ -42,15 +42,14 @@ static bool read_in_network(struct json_value link, struct link_kind *out, struc
 static bool read_link(struct json_value object, struct arena *arena, struct link_kind *out,
                       struct diag *diag)
 {
-    static const char *const keys[] = {"base",    "protocols", "in_network", "own_copy", "library",
-                                       "sm_frac", "source",    "notes",      NULL};
+    static const char *const keys[] = {"base",    "protocols", "in_network", "own_copy",
+                                       "library", "source",    "notes",      NULL};
     memset(out, 0, sizeof *out);
     out->name = text_build(arena, "%s", json_key(object));
     bool good = json_check_keys(object, keys, diag);
     good = json_read_quantity(object, "base", UNIT_SECONDS, &out->base_s, diag) && good;
     good = json_read_double_or(object, "own_copy", 0.0, 10.0, 0.0, &out->own_copy, diag) && good;
     good = json_read_string_or(object, "library", NULL, arena, &out->library, diag) && good;
-    good = json_read_double_or(object, "sm_frac", 0.0, 1.0, 0.0, &out->sm_frac, diag) && good;
     good = json_read_string(object, "source", arena, &out->source, diag) && good;
     good = read_in_network(object, out, diag) && good;
     const struct json_value protocols = json_find(object, "protocols");
@@ -170,7 +169,6 @@ static void dump_link(const struct link_kind *link, struct json_writer *out)
     if (link->library != NULL) {
         json_push_key_string(out, "library", link->library);
     }
-    json_push_key_double(out, "sm_frac", link->sm_frac);
     if (link->in_network_rate_frac > 0.0) {
         json_push_key(out, "in_network");
         json_push_object(out);

@@ -41,7 +41,6 @@ struct link_kind {
     double own_copy;            /* time that an out-of-place call takes for the rank's own share, in
                                  * times of sending it by the last protocol; benchmarks only */
     const char *library;        /* whose algorithms run over it; NULL: any */
-    double sm_frac;             /* share of compute units that its kernels hold while running */
     const char *source;
 };
 

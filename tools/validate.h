@@ -81,6 +81,15 @@ struct validate_group *validate_groups(const struct validation *all, struct aren
                                        uint32_t *count);
 bool validate_is_member(const struct validate_group *group, const struct validated *row);
 
+/* Do steps that ran fit, and would those whose peak was measured be refused with
+ * VALIDATE_SHORT_FRAC less memory than that? */
+#define VALIDATE_SHORT_FRAC 0.03
+struct validate_room {
+    uint32_t rows, not_fitting;
+    uint32_t measured, refused;
+};
+void validate_find_room(const struct validation *all, struct validate_room *out);
+
 /* How well plans of one (model, devices, batch, sequence) are told apart: of pairs whose measured
  * times differ by more than `apart_frac` the share ordered right; what the plan ranked first costs
  * over the best. */

@@ -211,6 +211,27 @@ static void dump_skipped(struct command *command, const struct validation *all)
     }
 }
 
+/* Rows ran, so that none should be predicted not to fit. */
+static void dump_room(struct command *command, const struct validation *all)
+{
+    struct validate_room room;
+    uint32_t shown = 0;
+    validate_find_room(all, &room);
+    text_push(&command->out, "\n%u of %u rows that ran are predicted not to fit", room.not_fitting,
+              room.rows);
+    for (uint32_t i = 0; i < all->count && shown < WORST_SHOWN; i++) {
+        if (all->rows[i].skipped == NULL && !all->rows[i].fits) {
+            text_push(&command->out, "%s %s", shown++ == 0 ? ":" : ",", all->rows[i].row.id);
+        }
+    }
+    text_push(&command->out, room.not_fitting > shown ? ", ...\n" : "\n");
+    if (room.measured > 0) {
+        text_push(&command->out,
+                  "with %.0f %% less memory than their measured peak %u of %u rows are refused\n",
+                  100.0 * VALIDATE_SHORT_FRAC, room.refused, room.measured);
+    }
+}
+
 void validate_dump_people(struct command *command, const struct validation *all)
 {
     uint32_t count;
@@ -218,6 +239,7 @@ void validate_dump_people(struct command *command, const struct validation *all)
     dump_groups(command, groups, count);
     dump_ranking(command, all, groups, count);
     dump_bands(command, all, groups, count);
+    dump_room(command, all);
     dump_worst(command, all);
     dump_skipped(command, all);
 }
@@ -326,6 +348,11 @@ void validate_dump_json(struct command *command, const struct validation *all)
     json_push_key_u64(&out, "n", groups[0].time.n);
     json_push_key_u64(&out, "n_skipped", all->count - groups[0].time.n);
     push_error(&out, &groups[0].time);
+    struct validate_room room;
+    validate_find_room(all, &room);
+    json_push_key_u64(&out, "n_not_fitting", room.not_fitting);
+    json_push_key_u64(&out, "n_memory", room.measured);
+    json_push_key_u64(&out, "n_memory_refused", room.refused);
     json_push_key(&out, "groups");
     json_push_array(&out);
     for (uint32_t i = 1; i < count; i++) {

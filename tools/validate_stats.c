@@ -148,6 +148,20 @@ struct validate_group *validate_groups(const struct validation *all, struct aren
     return groups;
 }
 
+void validate_find_room(const struct validation *all, struct validate_room *out)
+{
+    *out = (struct validate_room){.rows = 0};
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct validated *row = &all->rows[i];
+        const double less_bytes = (1.0 - VALIDATE_SHORT_FRAC) * row->row.memory_bytes;
+        const bool measured = row->skipped == NULL && row->memory_predicted_bytes > 0.0;
+        out->rows += row->skipped == NULL ? 1 : 0;
+        out->not_fitting += row->skipped == NULL && !row->fits ? 1 : 0;
+        out->measured += measured ? 1 : 0;
+        out->refused += measured && row->memory_predicted_bytes > less_bytes ? 1 : 0;
+    }
+}
+
 /* --- ranking --------------------------------------------------------------------------------- */
 
 /* The same problem, asked of the same machine. */

@@ -171,7 +171,7 @@ static const char text[] =
     "\"5 us\"}], \"collectives\": [{\"kind\": \"all-reduce\", \"link\": \"nvlink4\", \"ranks\": 8, "
     "\"ranks_per_node\": 8, \"bytes\": 1048576, \"time\": \"40 us\"}], \"constants\": {\"links\": "
     "{\"nvlink4\": {\"base\": \"1 us\", \"protocols\": [{\"name\": \"one\", \"latency\": \"2 us\", "
-    "\"rate_frac\": 0.5}], \"sm_frac\": 0.1, \"source\": \"typed\"}}}, \"residuals\": {\"gemm\": "
+    "\"rate_frac\": 0.5}], \"source\": \"typed\"}}}, \"residuals\": {\"gemm\": "
     "{\"count\": 1, \"median_abs_error_frac\": 0.01, \"p90_abs_error_frac\": 0.02, \"bias_frac\": "
     "-0.01}}}";
 
