@@ -28,6 +28,9 @@ struct ready {
     bool *is_busy;             /* [stage] */
     uint32_t *live, *peak;     /* [stage] */
     uint32_t *order, *started; /* slots as they ran; [stage] how many */
+    uint32_t *woken;           /* stages that may start something at this instant */
+    uint32_t woken_count;
+    bool *is_woken;
     uint32_t done;
 };
 
@@ -59,6 +62,14 @@ static uint64_t rank_of(const struct ready *ready, uint32_t slot)
            (UINT32_MAX / 2 - depth);
 }
 
+static void wake(struct ready *ready, uint32_t stage)
+{
+    if (!ready->is_woken[stage]) {
+        ready->is_woken[stage] = true;
+        ready->woken[ready->woken_count++] = stage;
+    }
+}
+
 static void satisfy(struct ready *ready, uint32_t slot)
 {
     assert(ready->waits[slot] > 0);
@@ -69,6 +80,7 @@ static void satisfy(struct ready *ready, uint32_t slot)
     const enum queue queue = forward ? QUEUE_FORWARD : QUEUE_OTHER;
     heap_push(&ready->queues[QUEUE_COUNT * ready->slots.stage[slot] + queue],
               (struct heap_entry){rank_of(ready, slot), slot, slot});
+    wake(ready, ready->slots.stage[slot]);
 }
 
 /* --- what happens ----------------------------------------------------------------------------- */
@@ -102,6 +114,7 @@ static void finish(struct ready *ready, uint32_t slot)
         push_event(ready, sent, slot | IS_ARRIVAL);
     }
     ready->is_busy[stage] = sends && ready->times->send_blocks;
+    wake(ready, stage);
 }
 
 static void handle(struct ready *ready, uint32_t event)
@@ -114,6 +127,7 @@ static void handle(struct ready *ready, uint32_t event)
     arrive(ready, slot);
     if (ready->times->send_blocks) {
         ready->is_busy[ready->slots.stage[slot]] = false;
+        wake(ready, ready->slots.stage[slot]);
     }
 }
 
@@ -198,6 +212,8 @@ static void init(struct ready *ready, const struct stream *stream, struct arena 
     ready->peak = ARENA_PUSH(arena, uint32_t, shape->stages);
     ready->started = ARENA_PUSH(arena, uint32_t, shape->stages);
     ready->order = ARENA_PUSH(arena, uint32_t, count);
+    ready->woken = ARENA_PUSH(arena, uint32_t, shape->stages);
+    ready->is_woken = ARENA_PUSH(arena, bool, shape->stages);
     uint32_t *forwards = ARENA_PUSH(arena, uint32_t, pairs);
     uint32_t *inputs = ARENA_PUSH(arena, uint32_t, pairs);
     for (uint32_t i = 0; i < QUEUE_COUNT * shape->stages; i++) {
@@ -206,6 +222,16 @@ static void init(struct ready *ready, const struct stream *stream, struct arena 
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
         join_stage(ready, stage, forwards, inputs);
     }
+}
+
+/* All that happens at the instant is known. */
+static void start_woken(struct ready *ready)
+{
+    for (uint32_t i = 0; i < ready->woken_count; i++) {
+        ready->is_woken[ready->woken[i]] = false;
+        start(ready, ready->woken[i]);
+    }
+    ready->woken_count = 0;
 }
 
 /* Slots that wait for nothing are ready when their chunk is released. */
@@ -217,9 +243,7 @@ static void begin(struct ready *ready)
             satisfy(ready, slot);
         }
     }
-    for (uint32_t stage = 0; stage < ready->slots.stream->shape.stages; stage++) {
-        start(ready, stage);
-    }
+    start_woken(ready);
 }
 
 static bool run_all(struct ready *ready)
@@ -236,9 +260,7 @@ static bool run_all(struct ready *ready)
         if (next != NULL && next->key == ready->now) {
             continue;
         }
-        for (uint32_t stage = 0; stage < ready->slots.stream->shape.stages; stage++) {
-            start(ready, stage);
-        }
+        start_woken(ready);
     }
     return true;
 }
