@@ -29,7 +29,7 @@ struct layout {
     uint32_t recomputed;                   /* per chunk */
     bool alike;                            /* one kind of middle layer */
     bool is_mixed;                         /* stages on several sites */
-    bool grows;                            /* no layer, added anywhere, makes a chunk shorter */
+    bool grows;                            /* no layer, added in front, makes a chunk shorter */
     const uint32_t *caps;                  /* most layers per stage by memory, NULL: ask */
     uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
 };
@@ -207,6 +207,16 @@ static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t coun
     return seconds;
 }
 
+/* Of unlike layers, as if nothing were computed again: no less with more of them, on either side. */
+static double range_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct layout *layout = state;
+    const struct schedule_shape *shape = &layout->load->work->shape;
+    const double *plain_s = layout->prefixes[layout->is_mixed ? site_of(layout, stage) : 0].plain_s;
+    return (plain_s[first + count] - plain_s[first]) * ROUNDING +
+           extra_s(layout, stage, shape->stages * shape->chunks);
+}
+
 static bool ask_memory(const struct layout *layout, uint32_t stage, uint32_t first, uint32_t count)
 {
     const struct load *load = layout->load;
@@ -299,10 +309,10 @@ static struct layout open_layout(const struct search *search, struct load *load,
 }
 
 /* The busiest stage works once per micro-batch, so a step within the limit has none that is
- * slower. Only where more layers never take less is a stage found too slow early. */
+ * slower. */
 static double find_ceiling_s(const struct layout *layout, const struct layout_room *room)
 {
-    const bool set = !layout->alike && layout->grows && room->step_s > 0.0;
+    const bool set = !layout->alike && room->step_s > 0.0;
     return set ? room->step_s / layout->load->work->shape.micro_batches / ROUNDING : 0.0;
 }
 
@@ -331,6 +341,7 @@ static struct partition_problem pose(struct layout *layout, const struct layout_
         .weight = (double)shape->micro_batches * shape->chunks - 1.0,
         .ceiling_s = find_ceiling_s(layout, room),
         .stage_s = stage_s,
+        .range_s = layout->grows ? NULL : range_s,
         .fits = room->limited && !by_chunk ? stage_fits : NULL,
         .alike = layout->alike,
         .state = layout};

@@ -106,6 +106,14 @@ struct prefixes {
     double ceiling_s;
 };
 
+/* No more than the stage takes for these layers, or for more. */
+static double range_s(const struct partition_problem *problem, uint32_t stage, uint32_t first,
+                      uint32_t count)
+{
+    return problem->range_s != NULL ? problem->range_s(problem->state, stage, first, count)
+                                    : problem->stage_s(problem->state, stage, first, count);
+}
+
 static double *best_of(const struct prefixes *prefixes, uint32_t stage, uint32_t end)
 {
     return &prefixes->best_s[(size_t)stage * (prefixes->problem->layers + 1) + end];
@@ -121,9 +129,15 @@ static double prefix_s(const struct prefixes *prefixes, uint32_t stage, uint32_t
     const uint32_t rest = end > reached ? end - reached : 0;
     double least_s = NO_WAY_S;
     for (uint32_t count = rest > problem->least ? rest : problem->least; count <= most; count++) {
-        const double own_s = problem->stage_s(problem->state, stage, end - count, count);
-        if (own_s >= least_s || own_s > prefixes->ceiling_s) {
+        const double no_less_s = range_s(problem, stage, end - count, count);
+        if (no_less_s >= least_s || no_less_s > prefixes->ceiling_s) {
             break; /* more layers take longer still */
+        }
+        const double own_s = problem->range_s == NULL
+                                 ? no_less_s
+                                 : problem->stage_s(problem->state, stage, end - count, count);
+        if (own_s > prefixes->ceiling_s) {
+            continue;
         }
         const double before_s = stage > 0 ? *best_of(prefixes, stage - 1, end - count) : 0.0;
         const double both_s = own_s > before_s ? own_s : before_s;
@@ -145,8 +159,8 @@ static void find_lowest(const struct prefixes *prefixes)
         end = end > first + problem->least ? end : first + problem->least;
         prefixes->lowest[stage] = end;
         uint32_t count = 0;
-        while (end - count > first && problem->stage_s(problem->state, stage, end - count - 1,
-                                                       count + 1) <= prefixes->ceiling_s) {
+        while (end - count > first &&
+               range_s(problem, stage, end - count - 1, count + 1) <= prefixes->ceiling_s) {
             count++;
         }
         end -= count;

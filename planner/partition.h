@@ -13,8 +13,10 @@
  * and wherever in its stage it sits. Where stages differ in speed the sum counts, with `weight`
  * m - 1 (like layers only). Where the first layers of each chunk are recomputed and some chunk may
  * have fewer than those, the sums differ too: the objective is above its optimum by that
- * difference at most. stage_s must not decrease, fits must not become true as layers are added to a
- * stage. */
+ * difference at most. stage_s must not decrease, fits must not become true as layers are added at a
+ * stage's end; in front they may: what is computed again moves on by one there, so that with more
+ * layers a stage may take less. Then range_s, which must not decrease either way, keeps the search
+ * of unlike layers exact. */
 struct partition_problem {
     uint32_t stages, layers, least;
     double floor_s;             /* no partition has a smaller bottleneck (0 will do, only slower) */
@@ -24,6 +26,8 @@ struct partition_problem {
     bool alike;                 /* stage_s and fits do not look at `first` */
     /* Seconds of layers first .. first+count-1 on a stage, its fixed extras included. */
     double (*stage_s)(void *state, uint32_t stage, uint32_t first, uint32_t count);
+    double (*range_s)(void *state, uint32_t stage, uint32_t first, uint32_t count);     /* never
+                                                 * above stage_s; NULL: stage_s itself */
     bool (*fits)(void *state, uint32_t stage, uint32_t first, uint32_t count);   /* NULL: always */
     void *state;
 };

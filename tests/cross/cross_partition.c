@@ -191,6 +191,104 @@ START_TEST(the_exact_partition_is_the_programmes)
 }
 END_TEST
 
+/* --- the first layers of a stage are computed again ------------------------------------------- */
+
+struct chain {
+    double plain_s[LAYERS_MAX], again_s[LAYERS_MAX]; /* again: what that takes more */
+    double room;
+    uint32_t stages, layers, recomputed;
+};
+
+static double range_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct chain *chain = state;
+    double seconds = stage == 0 ? 0.3 : 0.0;
+    for (uint32_t layer = first; layer < first + count; layer++) {
+        seconds += chain->plain_s[layer];
+    }
+    return seconds;
+}
+
+static double again_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct chain *chain = state;
+    double seconds = range_s(state, stage, first, count);
+    for (uint32_t i = 0; i < count && i < chain->recomputed; i++) {
+        seconds += chain->again_s[first + i];
+    }
+    return seconds;
+}
+
+static bool has_room(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct chain *chain = state;
+    return first + count * (stage + 1.0) <= chain->room;
+}
+
+/* Of the stages from this one on, over every way to cut the chain. */
+static double least_bottleneck_s(struct chain *chain, uint32_t stage, uint32_t first)
+{
+    if (stage == chain->stages) {
+        return first == chain->layers ? 0.0 : 1e300;
+    }
+    double least_s = 1e300;
+    for (uint32_t count = 1; first + count <= chain->layers; count++) {
+        if (has_room(chain, stage, first, count)) {
+            const double own_s = again_s(chain, stage, first, count);
+            const double rest_s = least_bottleneck_s(chain, stage + 1, first + count);
+            const double both_s = own_s > rest_s ? own_s : rest_s;
+            least_s = both_s < least_s ? both_s : least_s;
+        }
+    }
+    return least_s;
+}
+
+static void throw_chain(struct chain *chain)
+{
+    chain->stages = 1 + random_pop_below(&dice, STAGES_MAX);
+    chain->layers = chain->stages + random_pop_below(&dice, LAYERS_MAX + 1 - chain->stages);
+    chain->recomputed = random_pop_below(&dice, 4);
+    chain->room = 4.0 + random_pop_below(&dice, 40);
+    for (uint32_t layer = 0; layer < chain->layers; layer++) {
+        const bool is_small = random_pop_below(&dice, 2) == 0;
+        chain->plain_s[layer] = (is_small ? 0.05 : 1.0) * (0.5 + random_pop_unit(&dice));
+        chain->again_s[layer] = chain->plain_s[layer] * 0.5 * random_pop_unit(&dice);
+    }
+}
+
+START_TEST(more_layers_may_take_less)
+{
+    uint32_t shorter = 0, found = 0;
+    arena_init(&arena);
+    random_init(&dice, 43);
+    for (uint32_t i = 0; i < 4 * INSTANCES; i++) {
+        struct chain chain;
+        uint32_t counts[STAGES_MAX];
+        double bottleneck_s;
+        throw_chain(&chain);
+        const double floor_s = range_s(&chain, 0, 0, chain.layers) / chain.stages * 0.99;
+        const struct partition_problem problem = {.stages = chain.stages,
+                                                  .layers = chain.layers,
+                                                  .least = 1,
+                                                  .floor_s = i % 2 == 0 ? 0.0 : floor_s,
+                                                  .stage_s = again_s,
+                                                  .range_s = range_s,
+                                                  .fits = has_room,
+                                                  .state = &chain};
+        const double expected_s = least_bottleneck_s(&chain, 0, 0);
+        const bool any = partition_find(&problem, &arena, counts, &bottleneck_s);
+        ck_assert_msg(any == (expected_s < 1e300), "chain %u: one way finds a partition", i);
+        ck_assert_msg(!any || bottleneck_s == expected_s, "chain %u: %.17g s, at best %.17g s", i,
+                      bottleneck_s, expected_s);
+        shorter += chain.layers > 3 && again_s(&chain, 1, 1, 2) > again_s(&chain, 1, 0, 3);
+        found += any;
+    }
+    ck_assert_uint_gt(shorter, 50);
+    ck_assert_uint_gt(found, INSTANCES);
+    arena_release(&arena);
+}
+END_TEST
+
 /* A limit on nodes is told, with a gap that holds. */
 START_TEST(a_limit_is_a_gap)
 {
@@ -219,4 +317,5 @@ START_TEST(a_limit_is_a_gap)
 }
 END_TEST
 
-TAP_MAIN("partition", the_exact_partition_is_the_programmes, a_limit_is_a_gap)
+TAP_MAIN("partition", the_exact_partition_is_the_programmes, more_layers_may_take_less,
+         a_limit_is_a_gap)
