@@ -207,7 +207,7 @@ static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t coun
     return seconds;
 }
 
-/* Of unlike layers, as if nothing were computed again: no less with more of them, on either side. */
+/* Of unlike layers, as if nothing were computed again: no less with more of them on either side. */
 static double range_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
 {
     const struct layout *layout = state;
