@@ -6,6 +6,9 @@
 
 #include "plan/plan_rule.h"
 
+/* Slots of a step, all stages together: more is a slip of the batch. */
+#define PLAN_SLOTS_MAX (1u << 20)
+
 static void check_batch(struct plan_rules *rules)
 {
     const uint64_t replicas = plan_count_replicas(rules->problem, rules->plan);
@@ -100,7 +103,14 @@ static void check_shape(struct plan_rules *rules, uint32_t stages)
         plan_rule_break(rules, DIAG_P416, "`shardplan schedule` replays it with given times",
                         "schedule '%s' keeps %u copies of the model's chunks: a plan holds one",
                         schedule->schedule->name, schedule->schedule->copies);
-    const char *reason = schedule_refuses(schedule->schedule, &shape);
+    const uint64_t slots = schedule_count_slots(&shape) * shape.stages;
+    if (slots > PLAN_SLOTS_MAX)
+        plan_rule_break(rules, DIAG_P416, "larger micro-batches, or a smaller global batch",
+                        "a step of %u micro-batches in %u chunks on %u stages: 3 x stages x chunks "
+                        "x micro-batches must be at most %u",
+                        shape.micro_batches, shape.chunks, shape.stages, PLAN_SLOTS_MAX);
+    const char *reason =
+        slots > PLAN_SLOTS_MAX ? NULL : schedule_refuses(schedule->schedule, &shape);
     if (reason != NULL)
         plan_rule_break(rules, DIAG_P416, reason,
                         "schedule '%s' does not run with %u stages, %u chunks, %u micro-batches",

@@ -129,8 +129,8 @@ static bool follows_stream(const struct work_items *items)
 
 /* The ranks that share the states share the matrices out, whole ones; as square products of the
  * side that the FLOPs have on average. */
-static void push_orthogonal(struct work *work, struct work_block *block,
-                            const struct work_weights *weights, struct arena *arena)
+static void push_orthogonal(struct work_block *block, const struct work_weights *weights,
+                            struct arena *arena)
 {
     const double side = weights->orthogonal_flops / weights->orthogonal_per_row;
     const double flops = weights->orthogonal_flops / (double)weights->optimizer_shards;
@@ -147,7 +147,6 @@ static void push_orthogonal(struct work *work, struct work_block *block,
                                   .flops = flops,
                                   .bytes = groups * 6.0 * (double)m * (double)m,
                                   .dtype = DTYPE_BF16};
-    (void)work;
     work_push_compute(&block->update, arena, update);
 }
 
@@ -192,7 +191,7 @@ static void push_update(struct work *work, struct work_block *block,
     update.joined = follows_stream(&block->update);
     work_push_compute(&block->update, arena, update);
     if (weights->is_matrix) {
-        push_orthogonal(work, block, weights, arena);
+        push_orthogonal(block, weights, arena);
     }
 }
 
