@@ -8,9 +8,13 @@ static const struct tile {
     uint32_t rows, columns;
 } tiles[GEMM_TILE_COUNT] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 64}};
 
-/* The format whose matrix units do the work. */
-static enum dtype format_of(const struct accelerator *device, enum dtype dtype)
+enum dtype prices_find_format(const struct accelerator *device, enum dtype dtype)
 {
+    const bool is_wide = dtype == DTYPE_FP32 || dtype == DTYPE_TF32;
+    if (is_wide && device->peak_flops_per_s[dtype] <= 0.0 &&
+        device->peak_flops_per_s[DTYPE_FP32] > 0.0) {
+        return DTYPE_FP32;
+    }
     return device->peak_flops_per_s[dtype] > 0.0        ? dtype
            : device->peak_flops_per_s[DTYPE_BF16] > 0.0 ? DTYPE_BF16
            : device->peak_flops_per_s[DTYPE_FP16] > 0.0 ? DTYPE_FP16
@@ -19,7 +23,7 @@ static enum dtype format_of(const struct accelerator *device, enum dtype dtype)
 
 double price_find_peak(const struct accelerator *device, enum dtype dtype)
 {
-    return device->peak_flops_per_s[format_of(device, dtype)];
+    return device->peak_flops_per_s[prices_find_format(device, dtype)];
 }
 
 static bool is_low(enum dtype dtype)
@@ -93,7 +97,7 @@ double price_matmul_s(const struct accelerator *device, const struct matmul_shap
                       bool bench)
 {
     struct matmul_shape shape = *asked;
-    shape.dtype = format_of(device, asked->dtype);
+    shape.dtype = prices_find_format(device, asked->dtype);
     const double m = (double)shape.m, n = (double)shape.n, k = (double)shape.k,
                  groups = (double)shape.groups, in_bytes = element_bytes(shape.dtype);
     const double out_bytes =

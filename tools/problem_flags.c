@@ -330,6 +330,22 @@ bool problem_flags_read_runtime(struct command *command, struct runtime *out)
            runtime_read(runtime, nowhere, command->arena, out, command->diag);
 }
 
+/* A format that a kind of device has no units for is priced by another: said, not silent. */
+static void warn_of_format(struct command *command, const struct question *question)
+{
+    const enum dtype dtype = question->setup.dtype;
+    for (uint32_t i = 0; i < question->cluster.accelerator_count; i++) {
+        const struct accelerator *kind = &question->cluster.accelerators[i];
+        const enum dtype used = prices_find_format(kind, dtype);
+        if (used != dtype) {
+            diag_push_warning(command->diag, DIAG_C709, nowhere,
+                              text_build(command->arena, "--dtype %s", dtype_name(used)),
+                              "%s has no %s rate of its own: matrices are priced at that of %s",
+                              kind->name, dtype_name(dtype), dtype_name(used));
+        }
+    }
+}
+
 bool problem_flags_read(struct command *command, struct question *out)
 {
     const char *model;
@@ -345,6 +361,7 @@ bool problem_flags_read(struct command *command, struct question *out)
         return false;
     }
     link_problem(out);
+    warn_of_format(command, out);
     return join(command, out);
 }
 
@@ -381,6 +398,7 @@ bool problem_flags_adopt(struct command *command, const struct problem *problem,
         good = command_number(command, HEADROOM_FLAG, &out->setup.memory_headroom_frac) && good;
     }
     link_problem(out);
+    warn_of_format(command, out);
     return good && setup_check(&out->setup, command->diag) && join(command, out);
 }
 
