@@ -12,10 +12,12 @@ static double parameter_bytes(const struct problem *problem)
     return problem->setup->dtype == DTYPE_FP32 || problem->setup->dtype == DTYPE_TF32 ? 4.0 : 2.0;
 }
 
+/* Never narrower than the parameters they belong to. */
 static double gradient_bytes(const struct problem *problem)
 {
-    return problem->setup->optimizer->in_place ? parameter_bytes(problem)
-                                               : (double)problem->setup->runtime->gradient_bytes;
+    const double own = parameter_bytes(problem);
+    const double stated = (double)problem->setup->runtime->gradient_bytes;
+    return problem->setup->optimizer->in_place || stated < own ? own : stated;
 }
 
 static double master_bytes(const struct problem *problem)
