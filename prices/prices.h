@@ -17,8 +17,8 @@ enum provenance {
     PROVENANCE_ANALYTIC,
     PROVENANCE_COUNT
 };
-/* The format whose matrix units do the work of dtype: its own; where the device has none of its own,
- * fp32 for tf32, else bf16, fp16, fp32, the first that there is. */
+/* The format whose matrix units do the work of dtype: its own; where the device has none of its
+ * own, fp32 for tf32, else bf16, fp16, fp32, the first that there is. */
 enum dtype prices_find_format(const struct accelerator *device, enum dtype dtype);
 const char *prices_provenance_name(enum provenance provenance);
 

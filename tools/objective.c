@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "tools/plan_flags.h"
 
 static const char *const names[] = {
     [OBJECTIVE_TIME] = "time", [OBJECTIVE_COST] = "cost", [OBJECTIVE_ENERGY] = "energy", NULL};
@@ -21,7 +22,13 @@ const struct flag objective_flags[] = {
 static double value_of(const struct objective_choice *choice, uint32_t index)
 {
     const struct sized_plan *size = &choice->sizes[index];
-    return choice->objective == OBJECTIVE_ENERGY ? size->energy_j : size->device_s;
+    switch (choice->objective) {
+    case OBJECTIVE_ENERGY: return size->energy_j;
+    case OBJECTIVE_COST: return size->device_s;
+    case OBJECTIVE_TIME:
+    case OBJECTIVE_COUNT: break;
+    }
+    return size->step_s;
 }
 
 static bool move(struct command *command, struct question *question,
@@ -39,6 +46,18 @@ static bool move(struct command *command, struct question *question,
     return problem_flags_move(command, moved, &moved->cluster, question);
 }
 
+/* No part of such a cluster is like the whole, so none is tried. */
+static bool warn_of_spares(struct command *command, const struct cluster *cluster)
+{
+    if (!command_has(command, PLAN_FLAGS_PLACES)) {
+        diag_push_warning(command->diag, DIAG_C709, (struct diag_place){0},
+                          PLAN_FLAGS_PLACES " 0-7 names those to use",
+                          "which devices of '%s' to leave idle is not searched: plans use all %u",
+                          cluster->name, cluster->device_count);
+    }
+    return true;
+}
+
 bool objective_choose(struct command *command, struct question *question,
                       const struct planner_options *options, struct objective_choice *out)
 {
@@ -48,8 +67,12 @@ bool objective_choose(struct command *command, struct question *question,
         return false;
     }
     out->objective = (enum objective)index;
-    if (out->objective == OBJECTIVE_TIME) {
+    if (out->objective == OBJECTIVE_TIME && question->setup.spare_devices == 0) {
         return true;
+    }
+    if (out->objective == OBJECTIVE_TIME &&
+        (!sized_plan_has_parts(&question->cluster) || command_has(command, PLAN_FLAGS_PLACES))) {
+        return warn_of_spares(command, &question->cluster);
     }
     if (!sized_plan_check(command, &question->cluster, out->objective == OBJECTIVE_ENERGY,
                           text_build(command->arena, "--objective %s", names[out->objective]))) {
@@ -70,7 +93,7 @@ bool objective_choose(struct command *command, struct question *question,
 
 void objective_push(const struct objective_choice *choice, struct json_writer *out)
 {
-    if (choice->objective == OBJECTIVE_TIME) {
+    if (choice->count == 0) {
         return;
     }
     json_push_key(out, "objective");
@@ -117,7 +140,7 @@ void objective_dump(struct command *command, const struct objective_choice *choi
     static const char *const headings[] = {"devices", ">time per step", ">device seconds", ">kWh",
                                            NULL};
     struct table table;
-    if (choice->objective == OBJECTIVE_TIME) {
+    if (choice->count == 0) {
         return;
     }
     table_init(&table, command->arena, headings);

@@ -12,11 +12,12 @@ uint32_t sized_plan_list(const struct cluster *cluster, uint32_t spares, struct 
 {
     const uint32_t last = cluster->levels[cluster->level_count - 1].degree;
     const uint32_t inner = cluster->device_count / last;
+    const bool all = spares / inner < SIZED_PLAN_ALL || last <= SIZED_PLAN_ALL;
     uint32_t count = 0;
-    for (uint32_t divisor = 1; divisor <= last && count < SIZED_PLAN_MAX; divisor++) {
-        const uint32_t devices = inner * (last / divisor);
-        if (last % divisor == 0 && cluster->device_count - devices <= spares) {
-            out[count++] = (struct sized_plan){.domains = last / divisor, .devices = devices};
+    for (uint32_t domains = last; domains > 0 && count < SIZED_PLAN_MAX; domains--) {
+        const uint32_t devices = inner * domains;
+        if ((all || last % domains == 0) && cluster->device_count - devices <= spares) {
+            out[count++] = (struct sized_plan){.domains = domains, .devices = devices};
         }
     }
     return count;

@@ -5,6 +5,7 @@
 #include "tools/report.h"
 
 #define SIZED_PLAN_MAX 64
+#define SIZED_PLAN_ALL 16u
 
 struct sized_plan {
     uint32_t domains, devices; /* outermost domains of the cluster, and their devices */
@@ -17,8 +18,9 @@ struct sized_plan {
 
 /* Devices of several kinds, or links of a graph: no part of such a cluster is like the whole. */
 bool sized_plan_has_parts(const struct cluster *cluster);
-/* Sizes of whole outermost domains that divide theirs, largest first, with at most `spares` devices
- * idle; how many. out holds SIZED_PLAN_MAX. */
+/* Sizes of whole outermost domains, largest first, with at most `spares` devices idle: every one
+ * where that leaves SIZED_PLAN_ALL of them or fewer, else those that divide the domains; how many.
+ * out holds SIZED_PLAN_MAX. */
 uint32_t sized_plan_list(const struct cluster *cluster, uint32_t spares, struct sized_plan *out);
 /* Parts of the cluster can be searched, and the energy they take is known where that is asked for;
  * else a fault says why `what` cannot be had. */
