@@ -94,6 +94,24 @@ static void push_costs(struct table *table, const struct verdict *first,
     }
 }
 
+/* The first plan answers another question: its line, where it differs. */
+static void dump_difference(struct command *command, const struct question *first,
+                            const struct question *second)
+{
+    if (first->model.digest == second->model.digest &&
+        first->cluster.digest == second->cluster.digest &&
+        setup_digest(&first->setup, command->arena) ==
+            setup_digest(&second->setup, command->arena)) {
+        return;
+    }
+    text_push(&command->out,
+              "The questions differ. The first is %s on %s, %llu sequences of %llu tokens, %s, "
+              "runtime %s.\n\n",
+              first->model.name, first->cluster.name, (unsigned long long)first->setup.global_batch,
+              (unsigned long long)first->setup.seq_length, dtype_name(first->setup.dtype),
+              first->runtime.name);
+}
+
 void compare_dump(struct command *command, const struct compared *first,
                   const struct question *question, const struct verdict *second)
 {
@@ -102,6 +120,7 @@ void compare_dump(struct command *command, const struct compared *first,
     struct report_rates rates[2];
     struct table table;
     text_push(&command->out, "\nCompared with %s, the first:\n\n", first->name);
+    dump_difference(command, &first->question, question);
     report_dump_flags(command, "first", first->plan, &first->question.runtime);
     report_dump_flags(command, "second", second->plan, &question->runtime);
     text_push(&command->out, "\n");

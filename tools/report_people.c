@@ -179,8 +179,8 @@ static void dump_rates(struct command *command, const struct question *question,
 /* "tp_comm_s" for people. */
 const char *report_cost_name(uint32_t cost, struct arena *arena)
 {
-    static const char *const names[COST_DIM] = {"compute", "recomputation", "optimizer", "overhead",
-                                                "idle (bubble)"};
+    static const char *const names[COST_DIM] = {"compute", "recomputation", "optimizer",
+                                                "host overhead", "idle (bubble)"};
     return cost < COST_DIM
                ? names[cost]
                : text_build(arena, "%s communication", dim_table[cost - COST_DIM]->name);
