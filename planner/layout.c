@@ -327,6 +327,18 @@ static double least_total_s(const struct layout *layout)
     return least_s + layout->first_s + layout->last_s;
 }
 
+/* Least layers of a stage, or of a chunk where layers go chunk by chunk. Where a runtime spreads
+ * layers evenly, its stages divide them, which is a rule: then the least is the only number. */
+static uint32_t find_least(const struct layout *layout)
+{
+    const struct search *search = layout->search;
+    const struct schedule_shape *shape = &layout->load->work->shape;
+    const bool by_chunk = goes_by_chunk(layout);
+    const uint32_t places = by_chunk ? shape->stages * shape->chunks : shape->stages;
+    const bool even = search->problem->setup->runtime->even_layers && search->layers >= places;
+    return even ? search->layers / places : by_chunk ? 1 : shape->chunks;
+}
+
 static struct partition_problem pose(struct layout *layout, const struct layout_room *room)
 {
     const struct search *search = layout->search;
@@ -336,7 +348,7 @@ static struct partition_problem pose(struct layout *layout, const struct layout_
     struct partition_problem problem = {
         .stages = by_chunk ? shape->stages * shape->chunks : shape->stages,
         .layers = search->layers,
-        .least = by_chunk ? 1 : shape->chunks,
+        .least = find_least(layout),
         .weighs = layout->alike && layout->is_mixed,
         .weight = (double)shape->micro_batches * shape->chunks - 1.0,
         .ceiling_s = find_ceiling_s(layout, room),
@@ -345,9 +357,6 @@ static struct partition_problem pose(struct layout *layout, const struct layout_
         .fits = room->limited && !by_chunk ? stage_fits : NULL,
         .alike = layout->alike,
         .state = layout};
-    if (search->problem->setup->runtime->even_layers) {
-        problem.least = search->layers / problem.stages; /* a rule: the stages divide the layers */
-    }
     problem.floor_s = least_total_s(layout) / problem.stages * ROUNDING;
     return problem;
 }
@@ -400,7 +409,7 @@ bool layout_other(const struct search *search, struct load *load, struct layout_
  * guess, then halves. */
 static uint32_t cap_of(struct layout *layout, uint32_t stage, uint32_t most, uint32_t guess)
 {
-    const uint32_t least = layout->load->work->shape.chunks;
+    const uint32_t least = find_least(layout);
     uint32_t low = least - 1, high = most;
     uint32_t middle = guess < least ? least : guess < most ? guess : most;
     for (uint32_t step = 1; low < high; step *= 2) {
@@ -419,7 +428,7 @@ bool layout_caps(const struct search *search, struct load *load, uint32_t *count
     struct layout layout = open_layout(search, load, counts);
     assert(layout.alike);
     uint32_t sum = 0;
-    const uint32_t most = search->layers - (shape->stages - 1) * shape->chunks;
+    const uint32_t most = search->layers - (shape->stages - 1) * find_least(&layout);
     for (uint32_t stage = 0; stage < shape->stages; stage++) {
         caps[stage] = cap_of(&layout, stage, most,
                              stage == 0 ? search->layers / shape->stages : caps[stage - 1]);

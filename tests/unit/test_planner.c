@@ -17,7 +17,7 @@ static struct planner_options options;
 /* --- the judge: a layer takes a second per micro-batch on one device, a message takes what it is
  * told --- */
 
-static double capacity = 1e18, layer_bytes = 1.0;
+static double capacity = 1e18, layer_bytes = 1.0, first_bytes = 0.0; /* first: of stage 0 besides */
 
 static void fake_piece(void *state, const struct work *work, uint32_t block, uint32_t site,
                        const struct piece *like, struct piece *out)
@@ -66,7 +66,7 @@ static uint32_t stage_layers(const struct load *load, uint32_t stage)
 static double fake_room(void *state, const struct load *load, uint32_t stage)
 {
     (void)state;
-    return capacity - layer_bytes * stage_layers(load, stage);
+    return capacity - layer_bytes * stage_layers(load, stage) - (stage == 0 ? first_bytes : 0.0);
 }
 
 /* Micro-batches of the busiest stage, one pass through the others, a quarter of a second per
@@ -117,6 +117,8 @@ static void begin(const char *name, const char *machine, uint64_t batch)
     arena_init(&arena);
     diag_init(&diag, &arena);
     capacity = 1e18;
+    layer_bytes = 1.0;
+    first_bytes = 0.0;
     ck_assert(model_read(name, &arena, &model, &diag));
     ck_assert(cluster_read(machine, &arena, &cluster, &diag));
     ck_assert(runtime_read(RUNTIME_DEFAULT, (struct diag_place){0}, &arena, &runtime, &diag));
@@ -217,6 +219,43 @@ START_TEST(what_lacks_least_is_told)
     ck_assert_uint_eq(result.certificate.pruned[BOUND_MEMORY] + result.certificate.evaluated,
                       result.certificate.space_size);
     arena_release(&arena);
+}
+END_TEST
+
+/* Four layers on two stages with room for one and three: enough in all, not for two on each. */
+static struct planner_result search_one_and_three(bool even, bool no_prune)
+{
+    begin("toy-4l", "dgx-h100:1", 4);
+    cluster.device_count = 2;
+    cluster.levels[0].degree = 2;
+    pin_all_but("pp");
+    options.pins.schedule = schedule_find("1f1b");
+    options.no_prune = no_prune;
+    runtime.even_layers = even;
+    layer_bytes = 1e12; /* far above what the layers really hold, which bounds look at */
+    capacity = 3.5 * layer_bytes;
+    first_bytes = 2.0 * layer_bytes;
+    return search();
+}
+
+START_TEST(even_layers_need_room_on_every_stage)
+{
+    for (uint32_t no_prune = 0; no_prune < 2; no_prune++) {
+        struct planner_result result = search_one_and_three(false, no_prune == 1);
+        ck_assert_uint_eq(result.count, 1);
+        ck_assert_uint_eq(result.plans[0].plan->schedule.layers[0], 1);
+        ck_assert_uint_eq(result.plans[0].plan->schedule.layers[1], 3);
+        arena_release(&arena);
+        result = search_one_and_three(true, no_prune == 1);
+        ck_assert_uint_eq(result.count, 0);
+        ck_assert_ptr_nonnull(result.least_over.plan);
+        ck_assert_uint_eq(result.least_over.plan->schedule.layers[0], 2);
+        ck_assert_double_eq(result.least_over_bytes, 0.5 * layer_bytes);
+        ck_assert(result.certificate.complete);
+        ck_assert_uint_eq(result.certificate.pruned[BOUND_MEMORY] + result.certificate.evaluated,
+                          result.certificate.space_size);
+        arena_release(&arena);
+    }
 }
 END_TEST
 
@@ -322,5 +361,5 @@ START_TEST(a_search_tells_how_far_it_is)
 END_TEST
 
 TAP_MAIN("planner", a_search_tells_how_far_it_is, spaces_are_counted_by_hand, the_fastest_is_found,
-         what_lacks_least_is_told, an_empty_space_says_why, a_budget_stops_the_search,
-         rankings_keep_the_fastest)
+         what_lacks_least_is_told, even_layers_need_room_on_every_stage, an_empty_space_says_why,
+         a_budget_stops_the_search, rankings_keep_the_fastest)
