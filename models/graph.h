@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "models/model.h"
 
+#define GRAPH_PARTS_MIN 3 /* the two ends, which run once, and layers between */
 #define GRAPH_PARTS_MAX 9 /* the two ends, and as many as a work program has room for
                            * (plan/work.h) */
 

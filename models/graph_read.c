@@ -413,13 +413,18 @@ static uint32_t count_inputs(struct json_value parts)
     return inputs;
 }
 
-/* The planner holds the ends of a chain to its ends. */
+/* Planners hold the ends of a chain to its ends, and share what is between over the stages. */
 static bool check_ends(struct reading *to, struct json_value parts)
 {
     const struct model *model = to->model;
-    if (model->run_count < 2 || model->chain[0].count != 1 ||
-        model->chain[model->run_count - 1].count != 1) {
-        return FAULT(to, parts, "the first and the last part must be two parts that run once");
+    if (model->run_count < GRAPH_PARTS_MIN) {
+        return FAULT(to, parts,
+                     "the chain has %u part%s, must have %d at least: a first and a last that run "
+                     "once, and layers between",
+                     model->run_count, model->run_count == 1 ? "" : "s", GRAPH_PARTS_MIN);
+    }
+    if (model->chain[0].count != 1 || model->chain[model->run_count - 1].count != 1) {
+        return FAULT(to, parts, "the first and the last part must run once");
     }
     return true;
 }
@@ -438,7 +443,7 @@ bool graph_read(struct json_value graph, const char *name, struct arena *arena, 
     const uint32_t part_count = json_is_array(parts) ? json_count(parts) : 0;
     if (part_count == 0 || part_count > GRAPH_PARTS_MAX) {
         return FAULT(&to, json_is_absent(parts) ? graph : parts,
-                     "'parts' must be a list of 2 to %d parts", GRAPH_PARTS_MAX);
+                     "'parts' must be a list of %d to %d parts", GRAPH_PARTS_MIN, GRAPH_PARTS_MAX);
     }
     const uint32_t ops = count_ops(parts);
     model.axes = ARENA_PUSH(arena, struct axis, AXIS_MAX);

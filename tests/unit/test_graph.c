@@ -18,6 +18,12 @@
     "{\"name\": \"last\", \"input\": {\"name\": \"z\", \"axes\": [\"batch\", \"pixels\", " \
     "\"out\"]}, \"ops\": [{\"name\": \"loss\", \"kind\": \"kernel\", \"reads\": [\"z\"], " \
     "\"writes\": {\"name\": \"l\", \"axes\": [\"batch\"]}, \"bytes\": 4, \"flops\": 5" more "}]}"
+#define COPY(name, more) \
+    "{\"name\": \"" name "\"" more ", \"input\": {\"name\": \"a\", \"axes\": [\"batch\", " \
+    "\"pixels\", \"out\"]}, \"ops\": [{\"name\": \"copy\", \"kind\": \"stream\", \"reads\": " \
+    "[\"a\"], \"bytes\": 4, \"writes\": {\"name\": \"b\", \"axes\": [\"batch\", \"pixels\", " \
+    "\"out\"]}}]}"
+#define BETWEEN ", " COPY("middle", "") ", "
 #define GRAPH(parts) "{" AXES ", \"parts\": [" parts "]}"
 
 static bool read_text(const char *text, struct model *out)
@@ -36,11 +42,12 @@ static bool read_text(const char *text, struct model *out)
 START_TEST(counts_follow_from_axes)
 {
     struct model model;
-    ck_assert_msg(read_text(GRAPH(CONV("") ", " LOSS("")), &model), "%s", diag.entries[0].message);
+    ck_assert_msg(read_text(GRAPH(CONV("") BETWEEN LOSS("")), &model), "%s",
+                  diag.entries[0].message);
     ck_assert_uint_eq(model_count_parameters(&model), 9 * 3 * 8);
     ck_assert_double_eq(model_flops_per_token(&model, 1, true),
                         3.0 * 2 * 9 * 3 * 8 * 100 + 5 + 2 * 5);
-    ck_assert_uint_eq(model_count_layers(&model), 2);
+    ck_assert_uint_eq(model_count_layers(&model), 3);
     ck_assert_uint_eq(model.ops[0].keep_count, 1);
     ck_assert_ptr_null(model.transformer);
     arena_release(&arena);
@@ -51,7 +58,11 @@ START_TEST(faults_are_named)
 {
     static const char *const rows[] = {
         GRAPH(CONV("")),
-        "must be two parts that run once",
+        "the chain has 1 part, must have 3 at least",
+        GRAPH(CONV("") ", " LOSS("")),
+        "the chain has 2 parts, must have 3 at least",
+        GRAPH(CONV("") BETWEEN COPY("end", ", \"repeat\": 2")),
+        "the first and the last part must run once",
         GRAPH(CONV(", \"bytes\": 4") ", " LOSS("")),
         "follow from its axes",
         GRAPH(CONV("") ", " LOSS(", \"axes\": [\"pixel\"]")),
