@@ -22,7 +22,8 @@ void node_price(struct search *search, struct order_work *order)
     order->terms = pipeline_terms_of_sites(
         started, order->pieces, pipeline_fastest(started, order->pieces, &search->scratch),
         &search->scratch);
-    order->terms.send_s = estimator_find_send_s(estimator, started, &search->scratch);
+    order->terms.send_s =
+        pipeline_find_send_s(started, estimator_find_send_s(estimator, started, &search->scratch));
 }
 
 /* Of the node's shape with the least bubble. */
@@ -119,7 +120,8 @@ static struct pipeline_terms terms_of_parts(struct search *search, const struct 
     struct pipeline_terms terms = pipeline_terms_find(search->problem->model, times);
     work_start_messages(search->problem, plan, &search->scratch, search->room);
     terms.micro_batches = search->room->shape.micro_batches;
-    terms.send_s = estimator_find_send_s(search->estimator, search->room, &search->scratch);
+    const double send_s = estimator_find_send_s(search->estimator, search->room, &search->scratch);
+    terms.send_s = pipeline_find_send_s(search->room, send_s);
     return terms;
 }
 

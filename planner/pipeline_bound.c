@@ -84,6 +84,11 @@ struct pipeline_terms pipeline_terms_find(const struct model *model, const struc
     return terms;
 }
 
+double pipeline_find_send_s(const struct work *work, double send_s)
+{
+    return work->forward_only ? 0.5 * send_s : send_s;
+}
+
 /* Layers of a stage that take that long. Chunks of a stage differ by one layer at most, so n
  * layers have min(chunks x again_layers, n) in their recomputed form. */
 static double layers_in(const struct pipeline_terms *terms, double seconds)

@@ -203,6 +203,9 @@ uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternativ
  * model. layers, chunks, splits, again, send_s are left to the caller. */
 struct pipeline_terms pipeline_terms_find(const struct model *model,
                                           const struct part_times *times);
+/* The terms' send_s of a program whose messages to the next stage take that long: half of there and
+ * back, where nothing may come back. */
+double pipeline_find_send_s(const struct work *work, double send_s);
 double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);

@@ -111,9 +111,8 @@ void variant_price(struct search *search, struct variant *variant)
     variant->pieces = pieces;
     variant->least = pipeline_fastest(work, pieces, &search->scratch);
     estimator_price_messages(estimator, work, &search->scratch, &variant->load);
-    const double send_s = variant->load.send_s;
     variant->terms = pipeline_terms_of_sites(work, pieces, variant->least, &search->scratch);
-    variant->terms.send_s = work->forward_only ? 0.5 * send_s : send_s;
+    variant->terms.send_s = pipeline_find_send_s(work, variant->load.send_s);
 }
 
 void variant_keep(struct search *search, struct variant *variant, const struct leaf *leaf)
