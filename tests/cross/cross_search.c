@@ -141,10 +141,20 @@ static struct tallies {
     uint32_t asked, empty, unfit, found, mixed;
 } tallies;
 
+/* Every fourth: prompts alone, in which nothing comes back through the stages. */
+static void throw_task(uint32_t index)
+{
+    if (index % 4 == 3) {
+        question.setup.task = (struct task){.text = "prefill", .kind = TASK_PREFILL};
+        question.setup.prompt_length = question.setup.seq_length;
+    }
+}
+
 static bool try_problem(uint32_t index)
 {
     random_init(&dice, 7000 + index);
     throw_question();
+    throw_task(index);
     struct visit *visit = visit_all(question.options.pins.order_pinned, PLANS_MAX);
     if (visit->more) {
         return false;
