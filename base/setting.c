@@ -12,6 +12,22 @@ void setting_list_init(struct setting_list *list, const char *name, struct arena
     *list = (struct setting_list){.arena = arena, .file = name};
 }
 
+const char *setting_find_given(const struct setting_given *given, const char *name,
+                               size_t name_length, size_t *length)
+{
+    const char *at = given->list;
+    while (at != NULL && *at != '\0') {
+        const size_t whole = strcspn(at, ","), equals = strcspn(at, "=,");
+        if (equals == name_length && at[equals] == '=' && strncmp(at, name, equals) == 0) {
+            given->used[at - given->list] = true;
+            *length = whole - equals - 1;
+            return at + equals + 1;
+        }
+        at += whole + (at[whole] == ',');
+    }
+    return NULL;
+}
+
 const struct setting *setting_find(const struct setting_list *list, const char *key)
 {
     for (uint32_t i = list->count; i > 0; i--) {

@@ -30,11 +30,22 @@ struct setting {
     struct diag_place place;
 };
 
+/* Variables from outside a file. */
+struct setting_given {
+    const char *list;   /* "NAME=VALUE,...", NULL: none */
+    bool *used;         /* by the place of a name in the list */
+};
+
+/* The value of a name, marked as used, not NUL-terminated; NULL: none. */
+const char *setting_find_given(const struct setting_given *given, const char *name,
+                               size_t name_length, size_t *length);
+
 struct setting_list {
     struct arena *arena;
     const char *file;           /* name for messages */
     struct setting *settings;
     uint32_t count, room;
+    const struct setting_given *given;
 };
 
 #define SETTING_MAX 10000u      /* settings of one file */
@@ -62,7 +73,8 @@ bool setting_read_toml(const char *name, const char *text, size_t length, struct
 bool setting_read_yaml(const char *name, const char *text, size_t length, struct arena *arena,
                        struct setting_list *out, struct diag *diag);
 /* Flags of a command line, "--key value", "--key=value", "--key" alone (true), as a plain list of
- * one word a line or as a shell script, whose variables are followed as far as it sets them. */
+ * one word a line or as a shell script, whose variables are followed as far as it sets them; what
+ * out->given holds stands for those that it has not set so far (NULL: nothing does). */
 bool setting_read_words(const char *name, const char *text, size_t length, struct arena *arena,
                         struct setting_list *out, struct diag *diag);
 /* An object of an open document. */

@@ -23,6 +23,7 @@ struct reader {
     uint32_t logical_line;
     const char **names, **values; /* variables */
     uint32_t variables, variable_room;
+    const struct setting_given *given; /* variables of the environment, NULL: none */
     struct arena *arena;
     struct diag *diag;
 };
@@ -126,7 +127,8 @@ static void set_variable(struct reader *reader, const char *name, const char *va
     reader->values[reader->variables++] = value;
 }
 
-/* $NAME, ${NAME}, ${NAME:-VALUE}, ${NAME:VALUE}: its value; what nothing sets stays as it is. */
+/* $NAME, ${NAME}, ${NAME:-VALUE}, ${NAME-VALUE}, ${NAME:VALUE}: its value; what nothing sets stays
+ * as it is. */
 static void expand(struct reader *reader, struct text *out)
 {
     const char *at = reader->at.text + reader->at.at;
@@ -137,10 +139,16 @@ static void expand(struct reader *reader, struct text *out)
     const char *value = value_of(reader, name, length);
     const size_t whole =
         (size_t)(name - at) + length + rest + (braced && name[length + rest] == '}');
+    size_t given_length = 0;
+    const char *given = value != NULL || reader->given == NULL
+                            ? NULL
+                            : setting_find_given(reader->given, name, length, &given_length);
     if (value != NULL) {
         text_push(out, "%s", value);
-    } else if (braced && rest > 1 && name[length] == ':') {
-        const size_t skip = name[length + 1] == '-' ? 2 : 1;
+    } else if (given != NULL) {
+        text_push_bytes(out, given, given_length);
+    } else if (braced && rest > 1 && (name[length] == ':' || name[length] == '-')) {
+        const size_t skip = strncmp(name + length, ":-", 2) == 0 ? 2 : 1;
         text_push_bytes(out, name + length + skip, rest - skip);
     } else {
         text_push_bytes(out, at, whole);
@@ -326,6 +334,7 @@ bool setting_read_words(const char *name, const char *text, size_t length, struc
     const char *kept = text_build_copy(arena, name, strlen(name));
     struct reader reader = {
         .at = {.name = kept, .text = text, .length = length, .line = 1, .arena = arena},
+        .given = out->given,
         .arena = arena,
         .diag = diag,
     };

@@ -28,6 +28,9 @@ bool configuration_init(struct configuration *configuration, const struct import
     configuration->arena = arena;
     configuration->diag = diag;
     configuration->good = true;
+    configuration->given.list = request->set;
+    configuration->given.used =
+        ARENA_PUSH(arena, bool, request->set == NULL ? 1 : strlen(request->set) + 1);
     usual_setup(&configuration->setup);
     configuration->setup.runtime = &configuration->runtime;
     configuration->problem = (struct problem){.model = &configuration->model,

@@ -17,6 +17,7 @@ struct configuration {
     struct diag *diag;
     const struct keys *keys;
     struct setting_list settings;
+    struct setting_given given; /* what the request sets */
     bool *taken;            /* per setting */
     bool good;              /* nothing was reported as an error */
 
@@ -36,7 +37,8 @@ bool configuration_init(struct configuration *configuration, const struct import
 /* The file as text in UTF-8, without a byte order mark. */
 bool configuration_read_text(struct configuration *configuration, struct text *out);
 /* Variables ($NAME, ${NAME}, ${NAME:VALUE}) within values are replaced by what the request sets, or
- * by the value that stands beside them; what the request sets besides becomes a setting. */
+ * by the value that stands beside them; settings that the request sets are added or replaced. Other
+ * names that nothing uses are told in a warning. */
 void configuration_fill(struct configuration *configuration);
 /* After the settings are there: are all keys and values such that the parser takes them? */
 void configuration_check_keys(struct configuration *configuration, const char *keys);

@@ -211,6 +211,7 @@ static bool read_settings(struct configuration *configuration)
                                  &configuration->settings, configuration->diag) &&
                keep_arguments(configuration);
     }
+    configuration->settings.given = &configuration->given;
     return setting_read_words(path, text.bytes, text.length, configuration->arena,
                               &configuration->settings, configuration->diag) &&
            (configuration->settings.count > 0 ||

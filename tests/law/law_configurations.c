@@ -238,4 +238,58 @@ START_TEST(files_of_others_are_read_or_refused)
 }
 END_TEST
 
-TAP_MAIN("configurations", exports_read_back, files_of_others_are_read_or_refused)
+#define SCRIPT(variable, value) \
+    variable "\npython pretrain_gpt.py --hidden-size 512 --num-attention-heads 8 --num-layers 8 " \
+             "--max-position-embeddings 2048 --seq-length 2048 --micro-batch-size 1 --vocab-size " \
+             "32000 " \
+             "--bf16 --tensor-model-parallel-size " value "\n"
+
+static uint32_t count_told(const char *name)
+{
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < diag.kept; i++) {
+        told += diag.entries[i].warning && strstr(diag.entries[i].message, name) != NULL;
+    }
+    return told;
+}
+
+START_TEST(variables_are_those_of_the_environment)
+{
+    static const struct row {
+        const char *script, *set;
+        uint32_t tp, told;
+    } rows[] = {
+        {SCRIPT("TP=${TP:-2}", "$TP"), "TP=4", 4, 0},
+        {SCRIPT("TP=${TP-2}", "${TP}"), "TP=4", 4, 0},
+        {SCRIPT("TP=${TP-2}", "$TP"), NULL, 2, 0},
+        {SCRIPT("TP=\"${TP:-2}\"", "$TP"), NULL, 2, 0},
+        {SCRIPT("", "${TP:-2}"), "TP=8", 8, 0},
+        {SCRIPT("TP=2", "$TP"), "TP=4", 2, 1},
+        {SCRIPT("TP=2", "${TP:-8}"), "TP=4", 2, 1},
+        {SCRIPT("", "2"), "TQ=4,TP", 2, 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct text script;
+        struct plan_file file;
+        arena_init(&arena);
+        diag_init(&diag, &arena);
+        text_init(&script, &arena);
+        text_push(&script, "%s", rows[i].script);
+        write_file("variables.sh", &script);
+        const struct pair pair = {"megatron", "megatron-args", NULL, NULL, rows[i].set};
+        read_back(&pair, "variables.sh", &file);
+        uint32_t tp = 0;
+        for (uint32_t k = 0; k < file.plan->groups[0].mesh_count; k++) {
+            const struct mesh_dim *use = &file.plan->groups[0].mesh[k];
+            tp = strcmp(use->dim->name, "tp") == 0 ? use->degree : tp;
+        }
+        ck_assert_msg(tp == rows[i].tp, "row %zu: tp %u, not %u", i, tp, rows[i].tp);
+        ck_assert_msg(count_told("nothing uses it") == rows[i].told, "row %zu: %s", i, messages());
+        arena_release(&arena);
+    }
+    remove("variables.sh");
+}
+END_TEST
+
+TAP_MAIN("configurations", exports_read_back, variables_are_those_of_the_environment,
+         files_of_others_are_read_or_refused)
