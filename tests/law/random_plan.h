@@ -38,7 +38,17 @@ static inline void begin(const char *name)
     problem = (struct problem){.model = &model, .cluster = &cluster, .setup = &setup};
 }
 
-/* A mesh of all factors with random degrees, folds now and then; legal or not. */
+/* A schedule that the runtime runs: others are known to be illegal. */
+static inline const struct schedule *draw_schedule(struct random *random)
+{
+    const struct schedule *schedule;
+    do {
+        schedule = schedule_table[random_pop_below(random, schedule_table_count)];
+    } while (!runtime_accepts_schedule(&runtime, schedule->name));
+    return schedule;
+}
+
+/* A mesh of the runtime's factors with random degrees, folds now and then; legal or not. */
 static inline void fill(struct random *random, struct group *group, struct plan *plan)
 {
     static const uint32_t degrees[] = {1, 2, 3, 4, 6, 8, 12, 16, 32};
@@ -46,7 +56,8 @@ static inline void fill(struct random *random, struct group *group, struct plan 
     *plan = (struct plan){.groups = group, .group_count = 1};
     for (uint32_t i = 0; i < dim_table_count; i++) {
         const struct dim *dim = dim_table[i];
-        const uint32_t degree = degrees[random_pop_below(random, 4 + random_pop_below(random, 5))];
+        const uint32_t drawn = degrees[random_pop_below(random, 4 + random_pop_below(random, 5))];
+        const uint32_t degree = runtime_accepts_dim(&runtime, dim->name) ? drawn : 1;
         if (dim->kind == DIM_FACTOR) {
             group->mesh[group->mesh_count++] =
                 (struct mesh_dim){.dim = dim,
@@ -57,7 +68,7 @@ static inline void fill(struct random *random, struct group *group, struct plan 
         }
     }
     plan->schedule = (struct plan_schedule){
-        .schedule = schedule_table[random_pop_below(random, schedule_table_count)],
+        .schedule = draw_schedule(random),
         .micro_batch = 1 + random_pop_below(random, 3),
         .chunks = 1 + random_pop_below(random, 2)};
     setup.spare_devices = random_pop_below(random, 2) == 0 ? 0 : 31;
