@@ -15,6 +15,11 @@ static inline double number_smaller(double a, double b)
     return a < b ? a : b;
 }
 
+static inline double number_absolute(double value)
+{
+    return value < 0.0 ? -value : value;
+}
+
 /* How often `by` goes into the value, begun times included. */
 static inline uint64_t number_ceil_div(uint64_t value, uint64_t by)
 {

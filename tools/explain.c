@@ -78,6 +78,17 @@ static struct forced *push(struct explanation *explanation, const char *change)
     return forced;
 }
 
+/* Folds that are over all ranks of their hosts, or off, stay on. */
+static void follow(struct group *group, uint32_t before, uint32_t after)
+{
+    for (uint32_t i = 0; i < group->fold_count; i++) {
+        struct mesh_fold *fold = &group->folds[i];
+        if (fold->dim->on_or_off && fold->degree > 1 && fold->degree % before == 0) {
+            fold->degree = fold->degree / before * after;
+        }
+    }
+}
+
 /* The best plan with one degree changed and nothing else: not to be run, only to be refused. */
 static struct plan *change_degree(const struct explanation *explanation, uint32_t dim,
                                   uint32_t degree)
@@ -91,6 +102,7 @@ static struct plan *change_degree(const struct explanation *explanation, uint32_
     plan->schedule.layers = NULL;
     for (uint32_t i = 0; i < group->mesh_count; i++) {
         if (group->mesh[i].dim == dim_table[dim]) {
+            follow(group, group->mesh[i].degree, degree);
             group->mesh[i].degree = degree;
             return plan;
         }

@@ -2,17 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/sample.h"
 #include "tools/validate.h"
 
 #define CHECK_MAX 512u
 /* Groups smaller than this say nothing about a change. */
 #define GROUP_MIN 3u
-
-static double absolute(double value)
-{
-    return value < 0.0 ? -value : value;
-}
 
 struct checks {
     struct arena *arena;
@@ -125,8 +121,8 @@ static struct movement find_movement(const struct validation *all,
                 ? bsearch(&key, earlier, count, sizeof *earlier, compare_ids)
                 : NULL;
         if (before != NULL) {
-            moved[out.n] = absolute(row->predicted_s / before->predicted_s - 1.0);
-            grown[out.n++] = absolute(row->error_frac) - absolute(before->error_frac);
+            moved[out.n] = number_absolute(row->predicted_s / before->predicted_s - 1.0);
+            grown[out.n++] = number_absolute(row->error_frac) - number_absolute(before->error_frac);
         }
     }
     out.moved_frac = median(moved, out.n);
@@ -185,7 +181,7 @@ bool validate_check(struct command *command, const struct validation *all,
                        "the median error of time") &&
            check_limit(command, &checks, "--max-p90-error", time->p90_abs_frac,
                        "the 90th percentile of errors of time") &&
-           check_limit(command, &checks, "--max-bias", absolute(time->bias_frac),
+           check_limit(command, &checks, "--max-bias", number_absolute(time->bias_frac),
                        "the bias of time") &&
            check_limit(command, &checks, "--max-memory-median-error", memory->median_abs_frac,
                        "the median error of memory") &&

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/sample.h"
 #include "base/table.h"
 #include "tools/report.h"
@@ -10,11 +11,6 @@
 #define WORST_SHOWN 20u
 #define REASONS_SHOWN 30u
 #define APART_FRAC 0.05
-
-static double absolute(double value)
-{
-    return value < 0.0 ? -value : value;
-}
 
 /* --- people ---------------------------------------------------------------------------------- */
 
@@ -144,7 +140,7 @@ static int compare_worst(const void *a, const void *b)
 {
     const struct validated *x = *(const struct validated *const *)a;
     const struct validated *y = *(const struct validated *const *)b;
-    const double ex = absolute(x->error_frac), ey = absolute(y->error_frac);
+    const double ex = number_absolute(x->error_frac), ey = number_absolute(y->error_frac);
     return ex != ey ? (ex > ey ? -1 : 1) : strcmp(x->row.id, y->row.id);
 }
 

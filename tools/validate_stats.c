@@ -4,12 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/sample.h"
-
-static double absolute(double value)
-{
-    return value < 0.0 ? -value : value;
-}
 
 static void summarise(double *errors, uint32_t count, struct error_summary *out)
 {
@@ -17,7 +13,7 @@ static void summarise(double *errors, uint32_t count, struct error_summary *out)
     out->n = count;
     for (uint32_t i = 0; i < count; i++) {
         out->bias_frac += errors[i] / (double)count;
-        errors[i] = absolute(errors[i]);
+        errors[i] = number_absolute(errors[i]);
         out->mean_abs_frac += errors[i] / (double)count;
     }
     sample_sort(errors, count);
@@ -181,7 +177,7 @@ static void count_pairs(const struct validated *const *set, uint32_t count, doub
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = i + 1; k < count; k++) {
             const double a = set[i]->row.step_s, b = set[k]->row.step_s;
-            if (a == b || absolute(a - b) <= apart_frac * (a < b ? a : b)) {
+            if (a == b || number_absolute(a - b) <= apart_frac * (a < b ? a : b)) {
                 continue;
             }
             out->pairs++;
