@@ -238,6 +238,24 @@ static inline uint32_t work_find_kind(const struct work *work, uint32_t site, ui
     return work->sites.count == 0 ? 0 : work->sites.items[site].kinds[i];
 }
 
+/* Ranks of a stage, its lanes; the place of one, and the lane of a place. */
+static inline uint32_t work_count_lanes(const struct work *work)
+{
+    return (uint32_t)plan_count_devices(work->plan) / work->shape.stages;
+}
+
+static inline uint32_t work_find_place(const struct work *work, uint32_t stage, uint32_t lane)
+{
+    const uint32_t stride = work->sites.stride;
+    return (lane / stride * work->shape.stages + stage) * stride + lane % stride;
+}
+
+static inline uint32_t work_find_lane(const struct work *work, uint32_t place)
+{
+    const uint32_t stride = work->sites.stride;
+    return place / (stride * work->shape.stages) * stride + place % stride;
+}
+
 /* Base of the group, inside a stage of the site, that stands for those with its i-th kind: where
  * the first device of that kind is. */
 static inline uint32_t work_find_base(const struct work *work, uint32_t site, uint32_t i,

@@ -52,8 +52,9 @@ static uint32_t *find_ports(struct emit *emit, uint32_t device, const struct lum
 {
     uint32_t *pair = &emit->ports->pairs[2 * ((size_t)device * emit->ports->levels + lump->level)];
     assert(lump->level < emit->ports->levels);
+    const double slowness = emit->ports->slowness == NULL ? 1.0 : emit->ports->slowness[device];
     for (uint32_t way = 0; way < 2 && pair[way] == UINT32_MAX; way++) {
-        pair[way] = engine_push_resource(emit->engine, lump->port_Bps);
+        pair[way] = engine_push_resource(emit->engine, lump->port_Bps / slowness);
     }
     return pair;
 }
@@ -79,13 +80,10 @@ static uint32_t push_flow(struct emit *emit, struct engine_label label, const st
                                                  .bytes = lump->bytes * share});
 }
 
-uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move,
-                   double share, uint32_t after)
+/* One message of the device at hand among its own ports; its last task. */
+static uint32_t push_own(struct emit *emit, struct engine_label label, const struct move *move,
+                         double part, uint32_t after)
 {
-    const struct engine_label label =
-        emit_label(emit, stream, work_cause_name(move->message->cause));
-    assert(share >= 0.0 && stream != EMIT_COMPUTE);
-    const double part = share * emit->message_factor;
     if (!emit->contends || move->lumps->count == 0) {
         const uint32_t task = engine_push_delay(emit->engine, label, move->seconds * part);
         engine_push_edge(emit->engine, after, task);
@@ -103,15 +101,53 @@ uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move
     return after;
 }
 
-uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device,
-                   uint32_t after)
+uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move,
+                   double share, uint32_t after)
 {
-    assert(to_device != emit->device);
+    const struct engine_label label =
+        emit_label(emit, stream, work_cause_name(move->message->cause));
+    assert(share >= 0.0 && stream != EMIT_COMPUTE);
+    const double part = share * emit->message_factor;
+    const struct meet_cell *cell =
+        emit->meet == NULL ? NULL
+                           : meet_find(emit->meet, move->message, label, part * move->share);
+    if (cell == NULL) {
+        return push_own(emit, label, move, part, after);
+    }
+    if (cell->enters != NULL) {
+        return meet_push_whole(emit->meet, move->message, cell, after);
+    }
+    struct move own = *move;
+    own.lumps = cell->lumps;
+    own.seconds *= move->lumps->seconds > 0.0 ? cell->lumps->seconds / move->lumps->seconds : 1.0;
+    const uint32_t gate = meet_push_gate(emit->meet, cell, after);
+    return meet_push_leave(emit->meet, cell, push_own(emit, label, &own, part, gate));
+}
+
+/* Out of the one device, into the other. */
+static const uint32_t *find_both_ports(struct emit *emit, const struct lump *lump,
+                                       uint32_t to_device)
+{
     uint32_t *resources = ARENA_PUSH(emit->arena, uint32_t, 2);
     resources[0] = find_ports(emit, emit->device, lump)[0];
     resources[1] = find_ports(emit, to_device, lump)[1];
-    const uint32_t task =
-        push_flow(emit, emit_label(emit, EMIT_SEND, name), lump, resources, emit->message_factor);
+    return resources;
+}
+
+uint32_t emit_send(struct emit *emit, const struct lump *lump, uint32_t to_device,
+                   const struct path *way, uint32_t after)
+{
+    assert(to_device != emit->device);
+    struct engine *engine = emit->engine;
+    const struct world_flow flow = {
+        .resources = way == NULL ? find_both_ports(emit, lump, to_device)
+                                 : ways_push_hops(&emit->meet->ways, way, &engine->world.share),
+        .resource_count = way == NULL ? 2 : way->hop_count,
+        .weight = lump->weight,
+        .cap_Bps = lump->cap_Bps,
+        .latency_s = lump->latency_s * emit->message_factor,
+        .bytes = lump->bytes * emit->message_factor};
+    const uint32_t task = engine_push_flow(engine, emit_label(emit, EMIT_SEND, "send"), &flow);
     keep_busy(emit, emit->device, WAY_OUT, lump, emit->message_factor);
     keep_busy(emit, to_device, WAY_IN, lump, emit->message_factor);
     engine_push_edge(emit->engine, after, task);

@@ -3,6 +3,7 @@
 #define SHARDPLAN_SIM_EMIT_H
 
 #include "sim/engine.h"
+#include "sim/meet.h"
 #include "sim/script.h"
 
 enum emit_stream {
@@ -31,6 +32,7 @@ struct emit_segment {
 struct emit_ports {
     uint32_t levels; /* rows per device */
     uint32_t *pairs; /* [2 * (device * levels + level)] */
+    const double *slowness; /* [device] its ports are so many times slower; NULL: 1 */
     double *busy_s;  /* parallel: what its messages take at its full bandwidth, one by one */
 };
 
@@ -38,6 +40,7 @@ struct emit {
     struct engine *engine;
     struct arena *arena;
     bool contends; /* messages are flows over the ports, else delays */
+    struct meet *meet; /* every rank is a device; NULL: one stands for all of its stage */
     struct emit_ports *ports;
     struct emit_segment *segments;
     uint32_t segment_count, segment_capacity;
@@ -57,9 +60,9 @@ void emit_delay(struct emit *emit, const char *name, double seconds);
 /* A share of a message behind a task; its last task. */
 uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move *move,
                    double share, uint32_t after);
-/* A message between two devices at their ports. */
-uint32_t emit_send(struct emit *emit, const char *name, const struct lump *lump, uint32_t to_device,
-                   uint32_t after);
+/* A message to another device: between their ports, or on the resources of its way. */
+uint32_t emit_send(struct emit *emit, const struct lump *lump, uint32_t to_device,
+                   const struct path *way, uint32_t after);
 
 enum emit_part { EMIT_ALL, EMIT_INPUT, EMIT_WEIGHT };
 /* The script on the device's compute stream, moving its cursor; segments are logged. */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "sim/sim_inside.h"
 
 /* No policy averages over more steps than this; rarer messages enter by their share. */
@@ -139,12 +140,52 @@ static uint32_t find_exchange_dim(const struct step_run *run)
     return dim;
 }
 
+static const double *find_port_slowness(const struct step_run *run)
+{
+    const double *places = run->sim->options.port_slowness;
+    const uint32_t devices = sim_count_devices(run), stages = run->load->work->shape.stages;
+    if (places == NULL) {
+        return NULL;
+    }
+    double *out = ARENA_PUSH(run->arena, double, devices);
+    for (uint32_t i = 0; i < devices; i++) {
+        out[i] = places[work_find_place(run->load->work, i % stages, i / stages)];
+    }
+    return out;
+}
+
+static void prepare_ports(struct step_run *run)
+{
+    const uint32_t levels = run->sim->problem->cluster->level_count + 1;
+    const size_t ports = (size_t)2 * levels * sim_count_devices(run);
+    run->ports = (struct emit_ports){.levels = levels,
+                                     .pairs = ARENA_PUSH(run->arena, uint32_t, ports),
+                                     .slowness = find_port_slowness(run),
+                                     .busy_s = ARENA_PUSH(run->arena, double, ports)};
+    memset(run->ports.pairs, 0xff, ports * sizeof *run->ports.pairs);
+}
+
+/* One device for each stage, or for each of its ranks. */
+static void prepare_lanes(struct step_run *run)
+{
+    const struct sim_options *options = &run->sim->options;
+    run->lanes = 1;
+    assert(options->fold != SIM_FOLDED ||
+           (options->rank_slowness == NULL && options->port_slowness == NULL));
+    if (options->fold != SIM_FOLDED) {
+        assert(options->overlap);
+        run->lanes = work_count_lanes(run->load->work);
+        run->meet = ARENA_PUSH(run->arena, struct meet, 1);
+        meet_init(run->meet, run->load->work, run->sim->prices, run->sim->book, &run->engine);
+        run->meet->waits = options->arrival;
+        run->meet->by_message = options->fold == SIM_MESSAGES;
+    }
+}
+
 static void prepare(struct step_run *run)
 {
     const struct sim_options *options = &run->sim->options;
     const struct load *load = run->load;
-    const uint32_t stages = load->work->shape.stages;
-    const uint32_t levels = run->sim->problem->cluster->level_count + 1;
     slots_build(load->stream, run->arena, &run->slots);
     engine_init(&run->engine, options->rounding ? WORLD_PS_PER_S : WORLD_FS_PER_S, run->arena);
     run->order_count = sim_block_order(load->work, run->order);
@@ -153,23 +194,22 @@ static void prepare(struct step_run *run)
     find_peers(run);
     run->exchange_dim = find_exchange_dim(run);
     random_init(&run->dice, options->seed);
-    run->ports =
-        (struct emit_ports){.levels = levels,
-                            .pairs = ARENA_PUSH(run->arena, uint32_t, (size_t)2 * levels * stages),
-                            .busy_s = ARENA_PUSH(run->arena, double, (size_t)2 * levels * stages)};
-    memset(run->ports.pairs, 0xff, (size_t)2 * levels * stages * sizeof *run->ports.pairs);
+    prepare_lanes(run);
+    prepare_ports(run);
     run->emit = (struct emit){.engine = &run->engine,
                               .arena = run->arena,
                               .contends = options->contention,
+                              .meet = run->meet,
                               .ports = &run->ports,
                               .kernel_factor = 1.0,
                               .message_factor = 1.0,
                               .cursor = ENGINE_NO_TASK};
-    run->tasks =
-        ARENA_PUSH(run->arena, struct slot_tasks, (size_t)run->step_count * run->slots.count);
+    run->tasks = ARENA_PUSH(run->arena, struct slot_tasks,
+                            (size_t)run->step_count * run->lanes * run->slots.count);
     run->ends = ARENA_PUSH(run->arena, struct step_end, run->step_count);
     for (uint32_t step = 0; step < run->step_count; step++) {
-        run->ends[step].stages = ARENA_PUSH(run->arena, struct stage_end, stages);
+        run->ends[step].stages =
+            ARENA_PUSH(run->arena, struct stage_end, sim_count_devices(run));
     }
 }
 
@@ -192,8 +232,12 @@ static void push_span(const struct step_run *run, uint32_t task, struct arena *a
     if (label.name == NULL || start == end) {
         return;
     }
+    const uint32_t device = label.tag / EMIT_STREAM_COUNT;
+    const uint32_t stages = run->load->work->shape.stages;
     out->spans[out->span_count++] =
-        (struct sim_span){.stage = label.tag / EMIT_STREAM_COUNT,
+        (struct sim_span){.stage = device % stages,
+                          .rank = work_find_place(run->load->work, device % stages,
+                                                  device / stages),
                           .stream = streams[label.tag % EMIT_STREAM_COUNT],
                           .name = text_build_copy(arena, label.name, strlen(label.name)),
                           .start_s = world_find_s(&run->engine.world, start),
@@ -202,14 +246,17 @@ static void push_span(const struct step_run *run, uint32_t task, struct arena *a
 
 static void push_spans(const struct step_run *run, struct arena *arena, struct sim_result *out)
 {
-    const uint32_t slots = run->step_count * run->slots.count;
+    const uint32_t slots = run->step_count * run->lanes * run->slots.count;
     out->spans = ARENA_PUSH(arena, struct sim_span, (size_t)slots + run->engine.task_count);
     for (uint32_t i = 0; i < slots; i++) {
         const struct slot_tasks *tasks = &run->tasks[i];
         const char *name = engine_find_label(&run->engine, tasks->entry).name;
         const uint64_t start = engine_find_start(&run->engine, tasks->entry);
+        const uint32_t stage = run->slots.stage[i % run->slots.count];
+        const uint32_t lane = i / run->slots.count % run->lanes;
         out->spans[out->span_count++] =
-            (struct sim_span){.stage = run->slots.stage[i % run->slots.count],
+            (struct sim_span){.stage = stage,
+                              .rank = work_find_place(run->load->work, stage, lane),
                               .stream = "slots",
                               .name = text_build_copy(arena, name, strlen(name)),
                               .start_s = world_find_s(&run->engine.world, start),
@@ -226,8 +273,9 @@ static void fill_ports(const struct step_run *run, struct arena *arena, struct s
     const double all_s = run->ends[run->step_count - 1].end_s;
     out->port_levels = levels;
     out->port_busy_frac = ARENA_PUSH(arena, double, count);
-    for (uint32_t i = 0; i < count && all_s > 0.0; i++) {
-        out->port_busy_frac[i] = run->ports.busy_s[i] / all_s;
+    for (uint32_t i = 0; i < count * run->lanes && all_s > 0.0; i++) { /* the busiest rank's */
+        double *const frac = &out->port_busy_frac[i % count];
+        *frac = number_larger(*frac, run->ports.busy_s[i] / all_s);
     }
 }
 
@@ -249,6 +297,7 @@ bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, stru
         out->stages = ARENA_PUSH(arena, struct sim_stage, stages);
         out->events = run->engine.world.events;
         out->iterations = run->step_count - run->warm_steps;
+        out->lanes = run->lanes;
         sim_account(run, out);
         sim_fill_memory(run, arena, out);
         fill_ports(run, arena, out);

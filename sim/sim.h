@@ -12,6 +12,14 @@ enum sim_granularity {
     SIM_OPS    /* each kernel and message of it */
 };
 
+/* How many ranks of a stage are devices of their own. */
+enum sim_fold {
+    SIM_FOLDED,   /* one, which stands for all: they must be alike */
+    SIM_RANKS,    /* each; those of a group meet for what they exchange, on their own ports */
+    SIM_MESSAGES, /* each, and every message of a collective is on the links that it takes */
+    SIM_FOLD_COUNT
+};
+
 /* What the simulator does that the analytic judge does not; with everything off and slots it
  * gives that judge's time. Turned off one after another they say where a difference comes from. */
 struct sim_options {
@@ -25,6 +33,7 @@ struct sim_options {
     bool overlap;
     bool rounding; /* times are rounded to picoseconds; off: to femtoseconds */
     enum sim_granularity granularity;
+    enum sim_fold fold; /* not folded: with overlap */
     /* Steps to average over; 0: as many as the rarest message asks for, at least 1. */
     uint32_t iterations;
     /* A slot's kernels, or a message, take up to so much longer or shorter, triangular. */
@@ -33,6 +42,9 @@ struct sim_options {
     /* [stage] kernels take so many times longer, as behind a slow device that the others of its
      * stage wait for; NULL: 1. */
     const double *slowness;
+    /* [place] kernels, beside it ports, of one rank are so many times slower; NULL: 1. Not
+     * folded. */
+    const double *rank_slowness, *port_slowness;
     bool spans; /* keep what ran when */
     bool chain; /* find what the step took as long as; with overlap */
 };
@@ -41,7 +53,7 @@ struct sim_options {
 struct sim_options sim_full_options(void);
 
 struct sim_span {
-    uint32_t stage;
+    uint32_t stage, rank; /* rank: its place; of a fold the first of the stage */
     const char *stream; /* "slots", "compute", "tensor messages", ... */
     const char *name;
     double start_s, end_s;
@@ -100,6 +112,7 @@ struct sim_result {
     uint32_t port_levels;
     uint64_t events;
     uint32_t iterations;    /* measured */
+    uint32_t lanes;         /* ranks of a stage that were devices of their own */
     struct sim_chain chain; /* with options.chain */
     struct sim_span *spans; /* with options.spans, by start */
     uint32_t span_count;
@@ -126,6 +139,17 @@ void sim_piece(struct sim *sim, const struct work *work, uint32_t block, uint32_
 /* Prices all that a load needs: pieces of every block, messages. layers as in work_count_blocks. */
 void sim_build_load(struct sim *sim, const struct work *work, const struct stream *stream,
                     const uint32_t *layers, struct arena *arena, struct load *out);
+/* A rank whose stage is not all alike. */
+struct sim_unlike {
+    uint32_t place;
+    enum work_cause cause; /* of the messages that take another time there; CAUSE_COUNT: sends
+                            * between stages */
+    bool is_mixed;         /* the devices are of several kinds; place and cause mean nothing */
+};
+
+/* Can one rank stand for all of its stage? Every group must exchange at the same prices, and every
+ * rank send to the next stage so. False: the first that does not, into out. */
+bool sim_compare_ranks(struct sim *sim, const struct work *work, struct sim_unlike *out);
 /* S802 when the step is longer than can be counted. */
 bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, struct sim_result *out,
              struct diag *diag);

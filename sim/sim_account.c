@@ -3,12 +3,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "sim/sim_inside.h"
 
 /* One stage in one step, from its start to its end without a gap: every stretch is charged once. */
 struct walk {
     const struct step_run *run;
-    uint32_t step, stage;
+    uint32_t step, stage, lane;
     double at_s; /* all before is charged */
     double *cost_s;
 };
@@ -34,7 +35,7 @@ static double end_s(const struct step_run *run, uint32_t task)
 
 static const struct slot_tasks *tasks_of(const struct walk *walk, uint32_t slot)
 {
-    return &walk->run->tasks[(size_t)walk->step * walk->run->slots.count + slot];
+    return &sim_find_tasks(walk->run, walk->step, walk->lane)[slot];
 }
 
 /* Before a slot: idle until its input is sent, then waiting for it to arrive. */
@@ -141,7 +142,7 @@ static void charge_end(struct walk *walk)
 {
     const struct work *work = walk->run->load->work;
     const struct step_end *end = &walk->run->ends[walk->step];
-    const struct stage_end *own = &end->stages[walk->stage];
+    const struct stage_end *own = &end->stages[sim_find_device(walk->run, walk->stage, walk->lane)];
     charge(walk, COST_DIM + walk->run->exchange_dim, own->summed_s);
     charge(walk, COST_BUBBLE, own->tied_start_s);
     charge(walk, COST_DIM + work->tied.dim, own->tied_end_s);
@@ -152,49 +153,74 @@ static void charge_end(struct walk *walk)
     charge(walk, COST_OVERHEAD, end->end_s);
 }
 
-static double find_busy(const struct step_run *run, uint32_t step, uint32_t stage)
+static double find_busy(const struct walk *walk)
 {
+    const struct step_run *run = walk->run;
     double busy_s = 0.0;
-    for (uint32_t slot = run->slots.first_of_stage[stage];
-         slot <= slots_find_last(&run->slots, stage); slot++) {
-        const struct slot_tasks *tasks = &run->tasks[(size_t)step * run->slots.count + slot];
+    for (uint32_t slot = run->slots.first_of_stage[walk->stage];
+         slot <= slots_find_last(&run->slots, walk->stage); slot++) {
+        const struct slot_tasks *tasks = tasks_of(walk, slot);
         busy_s += end_s(run, tasks->exit) - start_s(run, tasks->entry);
     }
     return busy_s;
 }
 
-static void account_stage(const struct step_run *run, uint32_t stage, struct sim_result *out)
+/* When the last device has run its slots. */
+static double find_pipeline_end(const struct step_run *run, uint32_t step)
 {
-    struct stage_estimate *row = &out->estimate.stages[stage];
+    double last_s = 0.0;
+    for (uint32_t device = 0; device < sim_count_devices(run); device++) {
+        last_s = number_larger(last_s, run->ends[step].stages[device].pipeline_s);
+    }
+    return last_s;
+}
+
+/* One rank of the stage. */
+static void account_lane(const struct step_run *run, uint32_t stage, uint32_t lane,
+                         struct stage_estimate *row, struct sim_stage *own)
+{
     const double steps = run->step_count - run->warm_steps;
     double run_s = 0.0, pipeline_s = 0.0;
     for (uint32_t step = run->warm_steps; step < run->step_count; step++) {
         struct walk walk = {.run = run,
                             .step = step,
                             .stage = stage,
+                            .lane = lane,
                             .at_s = run->ends[step].start_s,
                             .cost_s = row->cost_s};
         charge_slots(&walk);
         charge_end(&walk);
         assert(walk.at_s == run->ends[step].end_s);
-        run_s += find_busy(run, step, stage);
-        double last_s = 0.0;
-        for (uint32_t other = 0; other < run->load->work->shape.stages; other++) {
-            const double ends_s = run->ends[step].stages[other].pipeline_s;
-            last_s = ends_s > last_s ? ends_s : last_s;
-        }
-        pipeline_s += last_s - run->ends[step].start_s;
+        run_s += find_busy(&walk);
+        pipeline_s += find_pipeline_end(run, step) - run->ends[step].start_s;
     }
     for (uint32_t c = 0; c < COST_COUNT; c++) {
         row->cost_s[c] /= steps;
     }
     row->busy_s = run_s / steps;
-    struct sim_stage *own = &out->stages[stage];
     own->busy_s = row->cost_s[COST_COMPUTE] + row->cost_s[COST_RECOMPUTE];
     own->idle_frac = pipeline_s > 0.0 ? 1.0 - run_s / pipeline_s : 0.0;
-    const struct slot_tasks *tasks = &run->tasks[(size_t)run->warm_steps * run->slots.count];
+    const struct slot_tasks *tasks = sim_find_tasks(run, run->warm_steps, lane);
     own->start_s = start_s(run, tasks[run->slots.first_of_stage[stage]].entry);
     own->end_s = end_s(run, tasks[slots_find_last(&run->slots, stage)].exit);
+}
+
+/* Of its ranks the one that idles least stands for the stage: the others wait for it. */
+static void account_stage(const struct step_run *run, uint32_t stage, struct sim_result *out)
+{
+    struct stage_estimate *row = &out->estimate.stages[stage];
+    account_lane(run, stage, 0, row, &out->stages[stage]);
+    for (uint32_t lane = 1; lane < run->lanes; lane++) {
+        struct stage_estimate other;
+        struct sim_stage moment = out->stages[stage];
+        memset(&other, 0, sizeof other);
+        account_lane(run, stage, lane, &other, &moment);
+        if (other.cost_s[COST_BUBBLE] < row->cost_s[COST_BUBBLE]) {
+            memcpy(row->cost_s, other.cost_s, sizeof row->cost_s);
+            row->busy_s = other.busy_s;
+            out->stages[stage] = moment;
+        }
+    }
 }
 
 void sim_account(const struct step_run *run, struct sim_result *out)

@@ -45,6 +45,11 @@ static enum sim_chain_part part_of(const struct engine_label *label)
     BUG("a task of no stream");
 }
 
+static uint32_t stage_of(const struct step_run *run, struct engine_label label)
+{
+    return label.tag / EMIT_STREAM_COUNT % run->load->work->shape.stages;
+}
+
 /* What of the task lies in the measured steps. */
 static void charge(const struct step_run *run, uint32_t task, double begin_s, struct sim_chain *out)
 {
@@ -60,7 +65,7 @@ static void charge(const struct step_run *run, uint32_t task, double begin_s, st
     const bool is_shared = lasted_s - own_s > 2.0 * tick_s + 1e-12 * lasted_s;
     out->part_s[part_of(&label)] += is_shared ? own_s : lasted_s;
     out->part_s[SIM_CHAIN_SHARED] += is_shared ? lasted_s - own_s : 0.0;
-    out->stage_s[label.tag / EMIT_STREAM_COUNT] += lasted_s;
+    out->stage_s[stage_of(run, label)] += lasted_s;
 }
 
 void sim_find_chain(const struct step_run *run, struct arena *arena, struct sim_chain *out)
@@ -76,7 +81,7 @@ void sim_find_chain(const struct step_run *run, struct arena *arena, struct sim_
     out->stage_s = ARENA_PUSH(arena, double, stages);
     for (uint32_t task = run->last_task;
          task != ENGINE_NO_TASK && engine_find_end_s(engine, task) > begin_s; task = before[task]) {
-        const uint32_t own = engine_find_label(engine, task).tag / EMIT_STREAM_COUNT;
+        const uint32_t own = stage_of(run, engine_find_label(engine, task));
         charge(run, task, begin_s, out);
         out->crossings += stage != UINT32_MAX && own != stage ? 1.0 : 0.0;
         stage = own;

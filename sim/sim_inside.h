@@ -35,7 +35,7 @@ struct stage_end {
 
 struct step_end {
     double start_s, barrier_s, normed_s, updated_s, end_s;
-    struct stage_end *stages;
+    struct stage_end *stages; /* [device] */
 };
 
 /* Steps one after another as one graph of tasks. */
@@ -45,6 +45,9 @@ struct step_run {
     struct arena *arena; /* lives as long as the run */
     struct slots slots;
     struct engine engine;
+    uint32_t lanes;    /* ranks of a stage that are devices of their own: all, or 1 */
+    uint32_t lane;     /* at hand */
+    struct meet *meet; /* where they exchange; NULL: folded */
     struct emit emit;
     struct emit_ports ports;
     struct random dice;
@@ -55,7 +58,7 @@ struct step_run {
     uint32_t exchange_dim;                  /* charged for gathers and sums */
     uint32_t warm_steps, step_count;        /* the first are not measured */
     uint32_t forward_peers, backward_peers; /* ranks that go in step inside a slot */
-    struct slot_tasks *tasks;               /* [step * slots.count + slot] */
+    struct slot_tasks *tasks;               /* [(step * lanes + lane) * slots.count + slot] */
     struct step_end *ends;                  /* [step] */
     uint32_t last_task;                     /* with which the last step ends */
 };
@@ -66,21 +69,41 @@ struct step_run {
 
 /* Tasks with which a step ends. */
 struct step_tail {
-    uint32_t *pipeline, *summed, *tied_start, *tied_end, *updated; /* [stage] */
-    uint32_t *stale; /* [stage] sums that the next step's end waits for, or ENGINE_NO_TASK */
+    uint32_t *pipeline, *summed, *tied_start, *tied_end, *updated; /* [device] */
+    uint32_t *stale; /* [device] sums that the next step's end waits for, or ENGINE_NO_TASK */
     uint32_t barrier, normed, all_updated, end;
 };
 
+/* Devices of the simulation, lane by lane the stages. */
+static inline uint32_t sim_find_device(const struct step_run *run, uint32_t stage, uint32_t lane)
+{
+    return lane * run->load->work->shape.stages + stage;
+}
+
+static inline uint32_t sim_count_devices(const struct step_run *run)
+{
+    return run->lanes * run->load->work->shape.stages;
+}
+
+/* [slot] of one lane in one step. */
+static inline struct slot_tasks *sim_find_tasks(const struct step_run *run, uint32_t step,
+                                                uint32_t lane)
+{
+    return &run->tasks[((size_t)step * run->lanes + lane) * run->slots.count];
+}
+
+/* Turns to a device: what is pushed next is its work. */
+void sim_turn_to(struct step_run *run, uint32_t stage, uint32_t lane);
 /* Scripts of the site on which the stage stands. */
 const struct site_scripts *sim_find_scripts(const struct step_run *run, uint32_t stage);
 /* Model chunk at (stage, local chunk). */
 uint32_t sim_find_chunk(const struct step_run *run, uint32_t stage, uint32_t local);
-/* How many times longer its kernels take. */
+/* How many times longer the kernels of the lane at hand take there. */
 double sim_find_slowness(const struct step_run *run, uint32_t stage);
 /* New jitter for the messages that are pushed next. */
 void sim_draw_messages(struct step_run *run);
-/* Tasks of one stage in one step, which begins when the task `begin` ends; into tail: pipeline,
- * summed, stale. */
+/* Tasks of one stage's lane at hand in one step, which begins when the task `begin` ends; into
+ * tail: pipeline, summed, stale. */
 void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_t begin,
                     struct step_tail *tail);
 /* How often each block sits in the chunk. */

@@ -106,7 +106,7 @@ static void log_level(struct level_log *log, uint32_t stage, uint32_t i, bool at
     }
     const struct step_run *run = log->run;
     const uint32_t slot = run->slots.first_of_stage[stage] + i;
-    const struct slot_tasks *tasks = &run->tasks[(size_t)run->warm_steps * run->slots.count + slot];
+    const struct slot_tasks *tasks = &sim_find_tasks(run, run->warm_steps, 0)[slot];
     const uint64_t ticks = at_end ? engine_find_end(&run->engine, tasks->exit)
                                   : engine_find_start(&run->engine, tasks->entry);
     log->levels[log->count++] = (struct sim_level){stage, world_find_s(&run->engine.world, ticks),
@@ -217,8 +217,7 @@ void sim_fill_memory(const struct step_run *run, struct arena *arena, struct sim
         struct sim_stage *own = &out->stages[stage];
         add_all(run->load, stage, row, own, &log);
         const uint32_t slot = run->slots.first_of_stage[stage] + own->peak_slot;
-        const struct slot_tasks *tasks =
-            &run->tasks[(size_t)run->warm_steps * run->slots.count + slot];
+        const struct slot_tasks *tasks = &sim_find_tasks(run, run->warm_steps, 0)[slot];
         own->peak_at_s =
             world_find_s(&run->engine.world, engine_find_start(&run->engine, tasks->entry));
         estimate->fits = estimate->fits && row->peak_bytes <= row->capacity_bytes;

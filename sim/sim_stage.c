@@ -42,7 +42,10 @@ uint32_t sim_find_chunk(const struct step_run *run, uint32_t stage, uint32_t loc
 double sim_find_slowness(const struct step_run *run, uint32_t stage)
 {
     const double *slowness = run->sim->options.slowness;
-    return slowness == NULL ? 1.0 : slowness[stage];
+    const double *ranks = run->sim->options.rank_slowness;
+    const double own =
+        ranks == NULL ? 1.0 : ranks[work_find_place(run->load->work, stage, run->lane)];
+    return slowness == NULL ? own : slowness[stage] * own;
 }
 
 /* --- jitter ----------------------------------------------------------------------------------- */
@@ -60,7 +63,7 @@ static double draw_kernels(struct step_run *run, bool forward)
     if (options->compute_jitter_frac == 0.0) {
         return 1.0;
     }
-    const uint32_t peers = !options->arrival ? 1
+    const uint32_t peers = !options->arrival || run->meet != NULL ? 1
                            : forward         ? run->forward_peers
                                              : run->backward_peers;
     double slowest = 0.0;
@@ -283,7 +286,7 @@ static bool has_gathers(const struct step_run *run)
 static void push_slot(struct builder *builder, uint32_t slot)
 {
     struct step_run *run = builder->run;
-    struct slot_tasks *tasks = &run->tasks[(size_t)builder->step * run->slots.count + slot];
+    struct slot_tasks *tasks = &sim_find_tasks(run, builder->step, run->lane)[slot];
     const uint32_t chunk = run->slots.model_chunk[slot];
     const bool forward = slots_find(&run->slots, slot)->kind == SLOT_FORWARD;
     const struct slot_part part = {
@@ -308,11 +311,25 @@ static void push_slot(struct builder *builder, uint32_t slot)
 
 /* --- transfers between stages ----------------------------------------------------------------- */
 
+/* In the cluster: of the lane at hand, or of the one that stands for all. */
 static uint32_t device_of(const struct step_run *run, uint32_t stage)
 {
     const struct work *work = run->load->work;
-    const uint32_t place = work_find_pair(work, stage, 0);
+    const uint32_t place = run->meet == NULL ? work_find_pair(work, stage, 0)
+                                             : work_find_place(work, stage, run->lane);
     return work->sites.map == NULL ? place : work->sites.map->devices[place];
+}
+
+static uint32_t send_on_way(struct step_run *run, const struct lump *lump, uint32_t from,
+                            uint32_t to)
+{
+    const uint32_t to_device = sim_find_device(run, to, run->lane);
+    struct path path;
+    if (run->meet == NULL || !run->meet->by_message) {
+        return emit_send(&run->emit, lump, to_device, NULL, run->emit.cursor);
+    }
+    ways_find_path(&run->meet->ways, device_of(run, from), device_of(run, to), &path);
+    return emit_send(&run->emit, lump, to_device, &path, run->emit.cursor);
 }
 
 /* Behind all that the device does before. */
@@ -328,7 +345,7 @@ static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t s
     if (run->emit.contends && run->load->work->send.bytes > 0.0) {
         const struct lump lump = lump_find_pair(run->sim->book, device_of(run, from),
                                                 device_of(run, to), run->load->work->send.bytes);
-        tasks->send = emit_send(&run->emit, "send", &lump, to, run->emit.cursor);
+        tasks->send = send_on_way(run, &lump, from, to);
     } else {
         tasks->send =
             engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
@@ -345,12 +362,12 @@ void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_
 {
     struct builder builder = {.run = run, .step = step, .stage = stage, .begin = begin};
     const struct schedule_shape *shape = &run->load->work->shape;
-    run->emit.device = stage;
     run->emit.cursor = begin;
     push_gathers(&builder);
     const uint32_t first = run->slots.first_of_stage[stage],
                    last = slots_find_last(&run->slots, stage);
-    struct slot_tasks *tasks = &run->tasks[(size_t)step * run->slots.count];
+    const uint32_t device = sim_find_device(run, stage, run->lane);
+    struct slot_tasks *tasks = sim_find_tasks(run, step, run->lane);
     for (uint32_t slot = first; slot <= last; slot++) {
         push_slot(&builder, slot);
         if (run->slots.ends[slot] == slot) { /* what a pair makes is sent when both have ended */
@@ -359,21 +376,21 @@ void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_
             }
         }
     }
-    const uint32_t end = run->tasks[(size_t)step * run->slots.count + last].exit;
-    tail->pipeline[stage] = end;
+    const uint32_t end = tasks[last].exit;
+    tail->pipeline[device] = end;
     if (run->sim->options.overlap && !runtime_of(run)->overlaps_gradient_reduce) {
         builder.data_last = emit_join(&run->emit, builder.data_last, end);
         for (uint32_t local = 0; local < shape->chunks; local++) {
             push_sums(&builder, sim_find_chunk(run, stage, local), false);
         }
     }
-    tail->summed[stage] = emit_join(&run->emit, builder.data_last, end);
-    tail->stale[stage] = ENGINE_NO_TASK;
+    tail->summed[device] = emit_join(&run->emit, builder.data_last, end);
+    tail->stale[device] = ENGINE_NO_TASK;
     if (run->sim->options.overlap) {
-        const uint32_t before = builder.data_last = tail->summed[stage];
+        const uint32_t before = builder.data_last = tail->summed[device];
         for (uint32_t local = 0; local < shape->chunks; local++) {
             push_sums(&builder, sim_find_chunk(run, stage, local), true);
         }
-        tail->stale[stage] = builder.data_last == before ? ENGINE_NO_TASK : builder.data_last;
+        tail->stale[device] = builder.data_last == before ? ENGINE_NO_TASK : builder.data_last;
     }
 }
