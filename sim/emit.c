@@ -109,8 +109,7 @@ uint32_t emit_move(struct emit *emit, enum emit_stream stream, const struct move
     assert(share >= 0.0 && stream != EMIT_COMPUTE);
     const double part = share * emit->message_factor;
     const struct meet_cell *cell =
-        emit->meet == NULL ? NULL
-                           : meet_find(emit->meet, move->message, label, part * move->share);
+        emit->meet == NULL ? NULL : meet_find(emit->meet, move->message, label, part * move->share);
     if (cell == NULL) {
         return push_own(emit, label, move, part, after);
     }

@@ -30,16 +30,16 @@ struct emit_segment {
 
 /* Ports of every device by level: {out, in}, resources of the engine or UINT32_MAX. */
 struct emit_ports {
-    uint32_t levels; /* rows per device */
-    uint32_t *pairs; /* [2 * (device * levels + level)] */
+    uint32_t levels;        /* rows per device */
+    uint32_t *pairs;        /* [2 * (device * levels + level)] */
     const double *slowness; /* [device] its ports are so many times slower; NULL: 1 */
-    double *busy_s;  /* parallel: what its messages take at its full bandwidth, one by one */
+    double *busy_s;         /* parallel: what its messages take at its full bandwidth, one by one */
 };
 
 struct emit {
     struct engine *engine;
     struct arena *arena;
-    bool contends; /* messages are flows over the ports, else delays */
+    bool contends;     /* messages are flows over the ports, else delays */
     struct meet *meet; /* every rank is a device; NULL: one stands for all of its stage */
     struct emit_ports *ports;
     struct emit_segment *segments;

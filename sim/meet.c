@@ -48,8 +48,8 @@ struct unroll {
 static void push_next(struct unroll *unroll, uint32_t rank, uint32_t flow)
 {
     if (unroll->next[rank] == ENGINE_NO_TASK) {
-        unroll->next[rank] = engine_push_delay(
-            unroll->meet->engine, (struct engine_label){NULL, unroll->label.tag}, 0.0);
+        unroll->next[rank] = engine_push_delay(unroll->meet->engine,
+                                               (struct engine_label){NULL, unroll->label.tag}, 0.0);
     }
     engine_push_edge(unroll->meet->engine, flow, unroll->next[rank]);
 }
@@ -110,12 +110,18 @@ static void unroll_cell(struct meet *meet, const struct work_message *message, u
     struct program_request *request = ARENA_PUSH(meet->arena, struct program_request, 1);
     struct program *program = ARENA_PUSH(meet->arena, struct program, 1);
     struct collective_group shape;
-    *request = (struct program_request){meet->work->problem->cluster, meet->prices, message->kind,
-                                        group, base, cell->lumps->member};
+    *request = (struct program_request){
+        meet->work->problem->cluster, meet->prices, message->kind, group, base,
+        cell->lumps->member};
     collective_group_find(request->cluster, group, base, &shape);
     shape.pipeline = cell->lumps->pipeline;
     program_build(request, &shape, &meet->ways, &meet->engine->world.share, program);
-    struct unroll unroll = {meet, program, message, cell->lumps->protocol, label, share,
+    struct unroll unroll = {meet,
+                            program,
+                            message,
+                            cell->lumps->protocol,
+                            label,
+                            share,
                             ARENA_PUSH(meet->arena, uint32_t, group->ranks),
                             ARENA_PUSH(meet->arena, uint32_t, group->ranks)};
     cell->enters = ARENA_PUSH(meet->arena, uint32_t, group->ranks);

@@ -26,12 +26,12 @@ struct meet {
     const struct work *work;
     struct lump_book *book;
     const struct prices *prices;
-    bool waits;         /* for the last to arrive; off: for nobody */
-    bool by_message;    /* on real links */
-    struct ways ways;   /* by message */
-    uint32_t lanes;     /* ranks of a stage */
-    uint32_t place;     /* of the rank at hand */
-    uint32_t exchange;  /* its next one in this stage */
+    bool waits;              /* for the last to arrive; off: for nobody */
+    bool by_message;         /* on real links */
+    struct ways ways;        /* by message */
+    uint32_t lanes;          /* ranks of a stage */
+    uint32_t place;          /* of the rank at hand */
+    uint32_t exchange;       /* its next one in this stage */
     struct meet_cell **rows; /* [exchange][lane of the group's first rank] */
     uint32_t row_count, row_capacity;
 };

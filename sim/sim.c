@@ -208,8 +208,7 @@ static void prepare(struct step_run *run)
                             (size_t)run->step_count * run->lanes * run->slots.count);
     run->ends = ARENA_PUSH(run->arena, struct step_end, run->step_count);
     for (uint32_t step = 0; step < run->step_count; step++) {
-        run->ends[step].stages =
-            ARENA_PUSH(run->arena, struct stage_end, sim_count_devices(run));
+        run->ends[step].stages = ARENA_PUSH(run->arena, struct stage_end, sim_count_devices(run));
     }
 }
 
@@ -234,14 +233,13 @@ static void push_span(const struct step_run *run, uint32_t task, struct arena *a
     }
     const uint32_t device = label.tag / EMIT_STREAM_COUNT;
     const uint32_t stages = run->load->work->shape.stages;
-    out->spans[out->span_count++] =
-        (struct sim_span){.stage = device % stages,
-                          .rank = work_find_place(run->load->work, device % stages,
-                                                  device / stages),
-                          .stream = streams[label.tag % EMIT_STREAM_COUNT],
-                          .name = text_build_copy(arena, label.name, strlen(label.name)),
-                          .start_s = world_find_s(&run->engine.world, start),
-                          .end_s = world_find_s(&run->engine.world, end)};
+    out->spans[out->span_count++] = (struct sim_span){
+        .stage = device % stages,
+        .rank = work_find_place(run->load->work, device % stages, device / stages),
+        .stream = streams[label.tag % EMIT_STREAM_COUNT],
+        .name = text_build_copy(arena, label.name, strlen(label.name)),
+        .start_s = world_find_s(&run->engine.world, start),
+        .end_s = world_find_s(&run->engine.world, end)};
 }
 
 static void push_spans(const struct step_run *run, struct arena *arena, struct sim_result *out)

@@ -54,7 +54,7 @@ struct sim_options sim_full_options(void);
 
 struct sim_span {
     uint32_t stage, rank; /* rank: its place; of a fold the first of the stage */
-    const char *stream; /* "slots", "compute", "tensor messages", ... */
+    const char *stream;   /* "slots", "compute", "tensor messages", ... */
     const char *name;
     double start_s, end_s;
 };
@@ -80,12 +80,12 @@ struct sim_level {
 /* Parts of a chain of tasks. */
 enum sim_chain_part {
     SIM_CHAIN_KERNELS,
-    SIM_CHAIN_HOST,     /* launches that the device waits for */
-    SIM_CHAIN_TENSOR,   /* messages that kernels wait for */
+    SIM_CHAIN_HOST,   /* launches that the device waits for */
+    SIM_CHAIN_TENSOR, /* messages that kernels wait for */
     SIM_CHAIN_PREFETCH,
-    SIM_CHAIN_DATA,     /* gathers of parameters, sums of gradients, once a step */
+    SIM_CHAIN_DATA, /* gathers of parameters, sums of gradients, once a step */
     SIM_CHAIN_SEND,
-    SIM_CHAIN_SHARED,   /* what messages lasted longer since others were on their links */
+    SIM_CHAIN_SHARED, /* what messages lasted longer since others were on their links */
     SIM_CHAIN_UPDATE,
     SIM_CHAIN_OVERHEAD,
     SIM_CHAIN_COUNT

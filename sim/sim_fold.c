@@ -54,8 +54,7 @@ static bool compare_message(struct comparison *comparison, const struct work_mes
 static bool compare_items(struct comparison *comparison, const struct work_items *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        if (list->items[i].is_message &&
-            !compare_message(comparison, &list->items[i].message)) {
+        if (list->items[i].is_message && !compare_message(comparison, &list->items[i].message)) {
             return false;
         }
     }
@@ -75,9 +74,8 @@ static bool compare_sends(struct comparison *comparison, uint32_t stage)
     const uint32_t next = (stage + 1) % work->shape.stages;
     for (uint32_t way = 0; way < 2 && next != stage; way++) {
         const uint32_t from = way == 0 ? stage : next, to = way == 0 ? next : stage;
-        const struct lump first =
-            lump_find_pair(comparison->sim->book, device_of(work, from, 0), device_of(work, to, 0),
-                           work->send.bytes);
+        const struct lump first = lump_find_pair(comparison->sim->book, device_of(work, from, 0),
+                                                 device_of(work, to, 0), work->send.bytes);
         for (uint32_t lane = 1; lane < work_count_lanes(work); lane++) {
             const struct lump own =
                 lump_find_pair(comparison->sim->book, device_of(work, from, lane),

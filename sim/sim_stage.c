@@ -64,8 +64,8 @@ static double draw_kernels(struct step_run *run, bool forward)
         return 1.0;
     }
     const uint32_t peers = !options->arrival || run->meet != NULL ? 1
-                           : forward         ? run->forward_peers
-                                             : run->backward_peers;
+                           : forward                              ? run->forward_peers
+                                                                  : run->backward_peers;
     double slowest = 0.0;
     for (uint32_t i = 0; i < peers; i++) {
         const double factor = draw(&run->dice, options->compute_jitter_frac);

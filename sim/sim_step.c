@@ -100,7 +100,7 @@ static struct move find_norm(const struct step_run *run)
     return (struct move){lumps, 1.0, lumps->seconds, &work->norm};
 }
 
-/* Over all ranks at once: the first device stands for the others, or each has its part. */
+/* Over all ranks at once, each on its own ports. */
 static void push_norm(struct step_run *run, struct step_tail *tail)
 {
     tail->normed = tail->barrier;
@@ -109,10 +109,11 @@ static void push_norm(struct step_run *run, struct step_tail *tail)
     }
     const struct move move = find_norm(run);
     open_meet(run);
-    for (uint32_t i = 0; i < (run->meet == NULL ? 1 : sim_count_devices(run)); i++) {
+    sim_draw_messages(run);
+    for (uint32_t i = 0; i < sim_count_devices(run); i++) {
         sim_turn_to(run, i % run->load->work->shape.stages, i / run->load->work->shape.stages);
-        sim_draw_messages(run);
         const uint32_t own = emit_move(&run->emit, EMIT_DATA, &move, 1.0, tail->barrier);
+        sim_turn_to(run, 0, 0);
         tail->normed = i == 0 ? own : emit_join(&run->emit, tail->normed, own);
     }
 }

@@ -10,7 +10,8 @@
 #include "tools/saved_plan.h"
 #include "tools/sensitivity.h"
 #include "tools/simulated.h"
-#include "tools/slow_stages.h"
+#include "tools/slow_list.h"
+#include "tools/unfold.h"
 
 #define RUNS_MAX 100000u
 #define STAGES_SHOWN 16u
@@ -22,6 +23,7 @@ struct answer {
     struct question question;
     struct plan *plan;
     struct sim_result result;
+    enum sim_fold fold;
     double *step_s; /* of all runs, ascending */
     uint64_t runs;
     double wall_s;
@@ -123,7 +125,9 @@ static bool simulate(struct command *command, struct answer *answer)
     if (!read_options(command, &options, &answer->runs) ||
         !read_sensitivity(command, &answer->sensitivity_frac) ||
         !failures_read(command, &answer->fails, &answer->failures) || !read_plan(command, answer) ||
-        !slow_stages_read(command, plan_count_stages(answer->plan), &options.slowness)) {
+        !slow_list_read(command, "--slow", "stage", plan_count_stages(answer->plan),
+                        &options.slowness) ||
+        !unfold_read(command, answer->plan, &options)) {
         return false;
     }
     if (answer->plan->schedule.layers == NULL) {
@@ -131,12 +135,14 @@ static bool simulate(struct command *command, struct answer *answer)
     }
     const double start_s = command_now_s();
     if (!simulated_build(command, &answer->question, answer->plan, &options, &simulated) ||
+        !unfold_check(command, &simulated.sim, &simulated.load) ||
         !sim_run(&simulated.sim, &simulated.load, command->arena, &answer->result, command->diag) ||
         !sim_run_many(&simulated.sim, &simulated.load, (uint32_t)answer->runs, command->arena,
                       &answer->step_s, command->diag)) {
         return false;
     }
     answer->wall_s = command_now_s() - start_s;
+    answer->fold = simulated.sim.options.fold;
     answer->decomposed = command_has(command, "--decompose");
     if (answer->decomposed &&
         !decompose_find(command, &answer->question, answer->plan, &answer->parts)) {
@@ -200,6 +206,7 @@ static void dump_json(struct command *command, const struct answer *answer)
     json_push_key_bool(&out, "fits", result->estimate.fits);
     json_push_key_u64(&out, "iterations", result->iterations);
     json_push_key_u64(&out, "events", result->events);
+    json_push_key_string(&out, "simulated", unfold_name(answer->fold));
     if (command->timing) {
         json_push_key_double(&out, "wall_s", answer->wall_s);
     }
@@ -352,6 +359,7 @@ static const struct flag plan_flags[] = {
      .help = "of the first run's draws",
      .fallback = "0"},
     SLOW_STAGES_FLAG,
+    UNFOLD_FLAGS,
     FAILURES_FLAGS,
     PROBLEM_FLAG_PROFILE("measurements of the accelerator beside the formulas", "formulas alone"),
     {.name = NULL},
@@ -381,6 +389,8 @@ const struct command_kind command_simulate = {
               "links. It shares\n"
               "prices with `estimate` and no formula: where the two differ, contention or waiting "
               "is why.\n"
+              "Of alike ranks one stands for all of its stage; --unfold ranks simulates each, with "
+              "the same result.\n"
               "With --flows it runs bare transfers, raw bandwidths and latencies, no protocol.\n\n"
               "  shardplan simulate plan.json --trace step.json\n"
               "  shardplan simulate plan.json --runs 100 --jitter 0.05\n"

@@ -20,9 +20,10 @@ input_of() { # the one file beside NAME.cmd with the same stem
 }
 
 fault_of() { # prints what is wrong with the answer to case $1, nothing if all is well
-    local stem=$1 code want input words status codes
+    local stem=$1 code want kind input words status codes
     code=$(basename "$stem"); code=${code%%-*}
     want=$(sed -n '2s/^exit //p' "$stem.cmd"); want=${want:-2}
+    kind=error; [ "$want" -ne 0 ] || kind=warning # what stops no answer
     input=$(input_of "$stem")
     read -ra words < "$stem.cmd"
     (cd "$folder" && timeout "$limit_s" "$shardplan" "${words[@]/#@/${input##*/}}") \
@@ -30,8 +31,8 @@ fault_of() { # prints what is wrong with the answer to case $1, nothing if all i
     status=$?
     [ $status -ne 124 ] || { echo "no answer within $limit_s s"; return; }
     [ $status -eq "$want" ] || echo "exit status $status, not $want"
-    codes=$(grep -E '(^|: )error: ' "$scratch/err" | grep -oE '\[[A-Z][0-9]{3}\]$' | sort -u | tr -d '\n')
-    [ "$codes" = "[$code]" ] || echo "errors say '$codes', not '[$code]'"
+    codes=$(grep -E "(^|: )$kind: " "$scratch/err" | grep -oE '\[[A-Z][0-9]{3}\]$' | sort -u | tr -d '\n')
+    [ "$codes" = "[$code]" ] || echo "${kind}s say '$codes', not '[$code]'"
     [ "$want" -ne 2 ] || [ ! -s "$scratch/out" ] || echo "something on standard output"
 }
 

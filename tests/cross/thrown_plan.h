@@ -112,8 +112,8 @@ static inline void price(struct judged *judged, struct costmodel *costmodel)
     costmodel_combine(costmodel, &judged->load, true, &arena, &judged->estimate);
 }
 
-static inline void simulate(struct judged *judged, const struct sim_options *options, bool own_prices,
-                     struct sim_result *out)
+static inline void simulate(struct judged *judged, const struct sim_options *options,
+                            bool own_prices, struct sim_result *out)
 {
     struct sim sim;
     struct load load = judged->load;

@@ -1,0 +1,1 @@
+simulate @ --unfold messages --slow-links 1=2

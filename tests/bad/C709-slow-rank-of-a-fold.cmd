@@ -1,0 +1,1 @@
+simulate @ --slow-ranks 1=2
