@@ -1,4 +1,4 @@
-/* A cell's tasks are pushed when the first of its ranks comes; the others add what they wait for. */
+/* A cell is pushed as the first of its ranks comes; the others add what they wait for. */
 #include "sim/meet.h"
 
 #include <assert.h>
