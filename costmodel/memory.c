@@ -47,12 +47,26 @@ static void add_live(const struct load *load, const struct stream_notes *notes, 
     }
 }
 
+/* What the gather of updated parameters wants at the end of a step, when no activations are kept. */
+static double bucket_bytes(const struct load *load, const struct stage_estimate *stage)
+{
+    const double most = (double)load->work->problem->setup->runtime->gather_bucket_bytes;
+    const double whole = stage->memory_bytes[MEMORY_PARAMETERS];
+    return whole < most ? whole : most;
+}
+
+/* Optimizer state that the first step ends with; what the widened gradient takes beyond the working
+ * set, which is over by then: one block, of which fragmentation takes nothing. */
+struct resident {
+    double moments_bytes, alone_bytes;
+};
+
 /* Resident weights and states; the largest working set of any block, the two largest gathered
  * ones. */
-static double add_resident(const struct load *load, const struct stream_notes *notes,
+static struct resident add_resident(const struct load *load, const struct stream_notes *notes,
                            uint32_t stage, struct stage_estimate *out)
 {
-    double moments = 0.0, working = 0.0, gathered = 0.0;
+    double moments = 0.0, working = 0.0, widened = 0.0, gathered = 0.0;
     for (uint32_t local = 0; local < notes->live.chunks; local++) {
         const uint32_t chunk = notes->stream->model_chunk[stage * notes->live.chunks + local];
         for (uint32_t b = 0; b < load->work->block_count; b++) {
@@ -67,6 +81,7 @@ static double add_resident(const struct load *load, const struct stream_notes *n
             out->memory_bytes[MEMORY_CACHE] += block->cache_bytes * count;
             moments += block->moments_bytes * count;
             working = number_larger(working, block->working_bytes);
+            widened = number_larger(widened, block->widened_bytes);
             gathered = number_larger(gathered, block->gathered_bytes);
         }
     }
@@ -75,7 +90,9 @@ static double add_resident(const struct load *load, const struct stream_notes *n
     const double send_buffers =
         load->work->shape.stages > 1 ? 2.0 * ways * load->work->send.bytes : 0.0;
     out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + send_buffers;
-    return moments;
+    const struct resident resident = {moments, number_larger(widened - working, 0.0)};
+    out->idle_bytes = widened - resident.alone_bytes + bucket_bytes(load, out);
+    return resident;
 }
 
 double costmodel_capacity_bytes(const struct problem *problem)
@@ -95,10 +112,11 @@ void costmodel_memory(const struct costmodel *model, const struct load *load,
     const struct runtime *runtime = model->problem->setup->runtime;
     memset(out->memory_bytes, 0, sizeof out->memory_bytes);
     add_live(load, notes, stage, out);
-    const double moments = add_resident(load, notes, stage, out);
+    const struct resident resident = add_resident(load, notes, stage, out);
     const double churn = out->memory_bytes[MEMORY_ACTIVATIONS] + out->memory_bytes[MEMORY_LOGITS] +
                          out->memory_bytes[MEMORY_BUFFERS];
-    out->memory_bytes[MEMORY_BUFFERS] += runtime->allocator_frac * churn;
+    out->memory_bytes[MEMORY_BUFFERS] += runtime->allocator_frac * churn + resident.alone_bytes;
+    out->idle_bytes += runtime->cached_frac * churn;
     out->memory_bytes[MEMORY_CONTEXT] =
         (double)runtime->context_bytes +
         (double)runtime->communicator_bytes * load->work->group_count;
@@ -106,6 +124,6 @@ void costmodel_memory(const struct costmodel *model, const struct load *load,
     for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
         out->peak_bytes += out->memory_bytes[i];
     }
-    out->first_step_peak_bytes = out->peak_bytes - moments;
+    out->first_step_peak_bytes = out->peak_bytes - resident.moments_bytes;
     out->capacity_bytes = work_capacity_bytes(load->work, work_find_site(load->work, stage));
 }

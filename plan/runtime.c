@@ -22,6 +22,7 @@ static const char *const keys[] = {
     "recompute",
     "exclusive",
     "chunks_on_one_stage",
+    "deals_by_flops",
     "even_layers",
     "unsharded_alone",
     "models",
@@ -34,6 +35,8 @@ static const char *const keys[] = {
     "hides_regather",
     "gradient_bytes",
     "gradient_copy_bytes",
+    "widens_gradients",
+    "holds_partials",
     "master_bytes",
     "saved_factor",
     "sends_rows_once",
@@ -55,7 +58,9 @@ static const char *const keys[] = {
     "overlap_loss_frac",
     "step_overhead",
     "allocator_frac",
+    "cached_frac",
     "context",
+    "gather_bucket",
     "communicator",
     "band",
     "frameworks",
@@ -122,6 +127,7 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
     } flags[] = {
         {"zero_pipeline_only_first", &out->zero_pipeline_only_first},
         {"chunks_on_one_stage", &out->chunks_on_one_stage},
+        {"deals_by_flops", &out->deals_by_flops},
         {"even_layers", &out->even_layers},
         {"unsharded_alone", &out->unsharded_alone},
         {"overlaps_gradient_reduce", &out->overlaps_gradient_reduce},
@@ -137,6 +143,8 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
         {"fuses_accumulation", &out->fuses_accumulation},
         {"fuses_loss", &out->fuses_loss},
         {"weighs_inside", &out->weighs_inside},
+        {"widens_gradients", &out->widens_gradients},
+        {"holds_partials", &out->holds_partials},
     };
     bool good = true;
     for (uint32_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
@@ -157,6 +165,7 @@ static bool read_numbers(struct json_value object, struct runtime *out, struct d
         {"overlap_loss_frac", 0, 1, &out->overlap_loss_frac},
         {"saved_factor", 1, 16, &out->saved_factor},
         {"allocator_frac", 0, 1, &out->allocator_frac},
+        {"cached_frac", 0, 1, &out->cached_frac},
     };
     bool good = true;
     for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -198,22 +207,26 @@ static bool read_states(struct json_value object, bool inherits, struct runtime 
 
 static bool read_amounts(struct json_value object, struct runtime *out, struct diag *diag)
 {
-    double context_bytes = 0, communicator_bytes = 0;
+    const struct {
+        const char *key;
+        uint64_t *bytes;
+    } sizes[] = {{"context", &out->context_bytes},
+                 {"gather_bucket", &out->gather_bucket_bytes},
+                 {"communicator", &out->communicator_bytes}};
     bool good = json_read_u32_or(object, "vocab_multiple", 1, 1u << 20, out->vocab_multiple,
                                  &out->vocab_multiple, diag);
     good = read_numbers(object, out, diag) && good;
     good = read_times(object, out, diag) && good;
-    good = json_read_quantity_or(object, "context", UNIT_BYTES, (double)out->context_bytes,
-                                 &context_bytes, diag) &&
-           good;
-    good = json_read_quantity_or(object, "communicator", UNIT_BYTES,
-                                 (double)out->communicator_bytes, &communicator_bytes, diag) &&
-           good;
-    if (context_bytes > BYTES_MAX || communicator_bytes > BYTES_MAX)
-        return diag_push(diag, DIAG_B108, json_place(object), NULL,
-                         "context and communicator must be below 1 TB");
-    out->context_bytes = (uint64_t)context_bytes;
-    out->communicator_bytes = (uint64_t)communicator_bytes;
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        double bytes = 0;
+        good = json_read_quantity_or(object, sizes[i].key, UNIT_BYTES, (double)*sizes[i].bytes,
+                                     &bytes, diag) &&
+               good;
+        if (bytes > BYTES_MAX)
+            return diag_push(diag, DIAG_B108, json_place(json_find(object, sizes[i].key)), NULL,
+                             "%s must be below 1 TB", sizes[i].key);
+        *sizes[i].bytes = (uint64_t)bytes;
+    }
     return good;
 }
 
@@ -320,6 +333,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->zero_levels,
         runtime->zero_pipeline_only_first,
         runtime->unsharded_alone,
+        runtime->deals_by_flops,
         runtime->even_layers,
         runtime->chunks_on_one_stage,
         runtime->overlaps_gradient_reduce,
@@ -329,6 +343,8 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->hides_regather,
         runtime->gradient_bytes,
         runtime->gradient_copy_bytes,
+        runtime->widens_gradients,
+        runtime->holds_partials,
         runtime->master_bytes,
         runtime->saved_factor,
         runtime->vocab_multiple,
@@ -350,7 +366,9 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->overlap_loss_frac,
         runtime->step_overhead_s,
         runtime->allocator_frac,
+        runtime->cached_frac,
         (double)runtime->context_bytes,
+        (double)runtime->gather_bucket_bytes,
         (double)runtime->communicator_bytes,
     };
     unsigned long long digest = digest_names(TEXT_DIGEST_SEED, runtime->schedules);

@@ -63,6 +63,7 @@ struct runtime {
                                      * chunk); empty: all */
     const char *exclusive[RUNTIME_LIST_MAX];    /* dims of which one at most is above 1 */
     bool chunks_on_one_stage;       /* several chunks without a pipeline */
+    bool deals_by_flops;            /* it deals layers to stages itself, by multiply-adds */
     bool even_layers;               /* every stage has as many layers */
     bool unsharded_alone;           /* replicas with whole states only where nothing else is
                                      * parallel */
@@ -78,6 +79,10 @@ struct runtime {
                                      * matmul */
     uint32_t gradient_bytes;        /* per parameter, as accumulated (4: fp32 main gradients) */
     uint32_t gradient_copy_bytes;   /* per parameter beside them: as the backward writes them */
+    bool widens_gradients;          /* a gradient is brought to the width of what it is added to
+                                     * before, one weight at a time */
+    bool holds_partials;            /* partial sums stay taken after their reduction is launched:
+                                     * the host is a forward ahead of the device */
     uint32_t master_bytes;          /* fp32 copy of parameters, 0 when parameters are fp32
                                      * already */
     uint32_t vocab_multiple;        /* vocabulary padded to this times the degree that cuts it */
@@ -115,7 +120,10 @@ struct runtime {
     double saved_factor;            /* activations that its backward keeps over those that it needs,
                                      * >= 1 */
     double allocator_frac;          /* share of memory lost to fragmentation */
+    double cached_frac;             /* share of what comes and goes that its allocator keeps besides
+                                     * and gives back before it refuses */
     uint64_t context_bytes;         /* CUDA context, library workspaces */
+    uint64_t gather_bucket_bytes;   /* most that a gather of updated parameters has beside them */
     uint64_t communicator_bytes;    /* buffers per communicator group that a device belongs to */
     struct runtime_band band;
     const char *frameworks[RUNTIME_LIST_MAX];   /* words by which tables of measured runs call it;

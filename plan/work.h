@@ -146,6 +146,7 @@ struct work_block {
     double saved_bytes;                 /* per live micro-batch, logits not included */
     double logits_bytes;                /* same, tensors over the vocabulary */
     double working_bytes;               /* most that one op or one recomputed layer needs besides */
+    double widened_bytes;               /* its largest gradient, as wide as what it is added to */
     double cache_bytes;                 /* keys and values of every sequence that is generated */
     double gathered_bytes;              /* unsharded parameters live around this block */
 };

@@ -64,7 +64,8 @@ static bool is_sound_block(const struct work *work, const struct work_block *blo
            is_amount(block->gradients_bytes) && is_amount(block->optimizer_bytes) &&
            block->moments_bytes <= block->optimizer_bytes && is_amount(block->saved_bytes) &&
            is_amount(block->cache_bytes) && is_amount(block->logits_bytes) &&
-           is_amount(block->working_bytes) && is_amount(block->gathered_bytes);
+           is_amount(block->working_bytes) && is_amount(block->widened_bytes) &&
+           is_amount(block->gathered_bytes);
 }
 
 bool work_check(const struct work *work)

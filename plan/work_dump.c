@@ -83,6 +83,7 @@ static void dump_block(const struct work *work, const struct work_block *block,
     json_push_key_double(out, "saved_bytes", block->saved_bytes);
     json_push_key_double(out, "logits_bytes", block->logits_bytes);
     json_push_key_double(out, "working_bytes", block->working_bytes);
+    json_push_key_double(out, "widened_bytes", block->widened_bytes);
     json_push_key_double(out, "gathered_bytes", block->gathered_bytes);
     dump_items("forward", &block->forward, out);
     dump_items("backward", &block->backward, out);

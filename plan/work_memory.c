@@ -164,12 +164,53 @@ static double op_cache_bytes(const struct work_builder *builder, uint32_t op)
            dtype_bytes(setup->cache_dtype);
 }
 
+/* The largest gradient of one weight on this device, as wide as what it is added to. */
+static double widened_bytes(const struct work_builder *builder)
+{
+    const struct runtime *runtime = builder->problem->setup->runtime;
+    double most = 0.0;
+    for (uint32_t op = 0; op < builder->part->op_count && runtime->widens_gradients; op++) {
+        if (!work_op_keeps(builder, op) || op_at(builder, op)->weight_count == 0) {
+            continue;
+        }
+        const struct tensor *weight = &builder->model->tensors[op_at(builder, op)->weights[0]];
+        const struct shard_state held =
+            shard_state_operand(builder->mesh, &builder->cuts[op], weight, false);
+        const double elements = shard_count_elements(builder->mesh, weight, &held);
+        most = elements > most ? elements : most;
+    }
+    return most * runtime->gradient_copy_bytes;
+}
+
+/* Results that are partial sums, as the op leaves them. */
+static double partial_bytes(const struct work_builder *builder)
+{
+    double bytes = 0.0;
+    for (uint32_t op = 0; op < builder->part->op_count; op++) {
+        const struct tensor *output = &builder->model->tensors[op_at(builder, op)->output];
+        const struct shard_state state =
+            shard_state_output(builder->mesh, &builder->cuts[op], output);
+        bool partial = false;
+        for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
+            partial = partial || state.at[i] == STATE_PARTIAL;
+        }
+        bytes += partial ? shard_count_elements(builder->mesh, output, &state) *
+                               work_element_bytes(builder->problem, output)
+                         : 0.0;
+    }
+    return bytes;
+}
+
 void work_memory_build(struct work_builder *builder, struct work_block *block)
 {
     const double saved_factor = builder->problem->setup->runtime->saved_factor;
     block->saved_bytes =
         work_saved_bytes(builder, block->keep, false) * (saved_factor > 1.0 ? saved_factor : 1.0);
     block->logits_bytes = work_saved_bytes(builder, block->keep, true);
+    if (builder->problem->setup->runtime->holds_partials && builder->backward) {
+        block->saved_bytes += partial_bytes(builder);
+    }
+    block->widened_bytes = widened_bytes(builder);
     block->working_bytes = 0.0;
     block->cache_bytes = 0.0;
     const bool generates = task_generates(&builder->problem->setup->task);

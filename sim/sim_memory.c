@@ -17,11 +17,13 @@ static void add_block(const struct work_block *block, double count, struct stage
     *moments += block->moments_bytes * count;
 }
 
-/* Returns the part of the optimiser's state that appears at the end of the first step only. */
-static double add_resident(const struct load *load, uint32_t stage, struct stage_estimate *out)
+/* Returns the part of the optimiser's state that appears at the end of the first step only. alone:
+ * a block of its own beyond the buffers, too large to leave holes. */
+static double add_resident(const struct load *load, uint32_t stage, struct stage_estimate *out,
+                           double *alone)
 {
     const struct work *work = load->work;
-    double moments = 0.0, working = 0.0, gathered = 0.0;
+    double moments = 0.0, working = 0.0, widened = 0.0, gathered = 0.0;
     for (uint32_t local = 0; local < work->shape.chunks; local++) {
         const uint32_t chunk = load->stream->model_chunk[stage * work->shape.chunks + local];
         for (uint32_t b = 0; b < work->block_count; b++) {
@@ -29,6 +31,7 @@ static double add_resident(const struct load *load, uint32_t stage, struct stage
             if (count > 0) {
                 add_block(&work->blocks[b], (double)count, out, &moments);
                 working = number_larger(working, work->blocks[b].working_bytes);
+                widened = number_larger(widened, work->blocks[b].widened_bytes);
                 gathered = number_larger(gathered, work->blocks[b].gathered_bytes);
             }
         }
@@ -38,6 +41,12 @@ static double add_resident(const struct load *load, uint32_t stage, struct stage
     const double sends =
         work->shape.stages == 1 ? 0.0 : (work->forward_only ? 2.0 : 4.0) * work->send.bytes;
     out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + sends;
+    /* a widened gradient is there when its layer's backward is over; what was needed for that, and
+     * for gathering parameters after an update, the allocator keeps */
+    const double bucket = (double)work->problem->setup->runtime->gather_bucket_bytes;
+    const double held = out->memory_bytes[MEMORY_PARAMETERS];
+    *alone = widened > working ? widened - working : 0.0;
+    out->idle_bytes = widened - *alone + (bucket < held ? bucket : held);
     return moments;
 }
 
@@ -174,12 +183,13 @@ static void add_all(const struct load *load, uint32_t stage, struct stage_estima
     const struct setup *setup = load->work->problem->setup;
     const struct runtime *runtime = setup->runtime;
     memset(out->memory_bytes, 0, sizeof out->memory_bytes);
-    const double moments = add_resident(load, stage, out);
+    double alone = 0.0;
+    const double moments = add_resident(load, stage, out, &alone);
     out->memory_bytes[MEMORY_CONTEXT] =
         (double)runtime->context_bytes +
         (double)runtime->communicator_bytes * load->work->group_count;
     log->scale = 1.0 + runtime->allocator_frac;
-    log->base_bytes = out->memory_bytes[MEMORY_BUFFERS] * log->scale +
+    log->base_bytes = out->memory_bytes[MEMORY_BUFFERS] * log->scale + alone +
                       out->memory_bytes[MEMORY_CONTEXT] + out->memory_bytes[MEMORY_PARAMETERS] +
                       out->memory_bytes[MEMORY_GRADIENTS] + out->memory_bytes[MEMORY_OPTIMIZER] +
                       out->memory_bytes[MEMORY_CACHE];
@@ -187,7 +197,8 @@ static void add_all(const struct load *load, uint32_t stage, struct stage_estima
     /* what comes and goes leaves holes: a share of it is lost */
     const double churn = out->memory_bytes[MEMORY_ACTIVATIONS] + out->memory_bytes[MEMORY_LOGITS] +
                          out->memory_bytes[MEMORY_BUFFERS];
-    out->memory_bytes[MEMORY_BUFFERS] += runtime->allocator_frac * churn;
+    out->memory_bytes[MEMORY_BUFFERS] += runtime->allocator_frac * churn + alone;
+    out->idle_bytes += runtime->cached_frac * churn;
     out->peak_bytes = 0.0;
     for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
         out->peak_bytes += out->memory_bytes[i];

@@ -107,10 +107,13 @@ static bool read_flag(const char *cell)
     return strcmp(cell, "1") == 0 || strcmp(cell, "true") == 0 || strcmp(cell, "True") == 0;
 }
 
-/* Sources that print GB mean 1e9 bytes; those that print GiB, or nothing, the column's unit. */
+/* Sources that print GB mean 1e9 bytes; those that print GiB, or nothing, the column's unit.
+ * nanotron divides by 1024^3 what it then calls GB (src/nanotron/helpers.py, "Mem Res (GB)"). */
 static double memory_unit_bytes(const char *kind)
 {
-    return strstr(kind, "GB") != NULL && strstr(kind, "GiB") == NULL ? 1e9 : 1073741824.0;
+    const bool decimal = strstr(kind, "GB") != NULL && strstr(kind, "GiB") == NULL &&
+                         strstr(kind, "nanotron") == NULL;
+    return decimal ? 1e9 : 1073741824.0;
 }
 
 static bool read_results(const struct csv *csv, uint32_t row, struct arena *arena,

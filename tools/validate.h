@@ -90,13 +90,22 @@ struct validate_room {
 };
 void validate_find_room(const struct validation *all, struct validate_room *out);
 
+/* What no predictor gets below: rows that say the same, of several versions or days, against the
+ * middle one of them. */
+void validate_find_floor(const struct validation *all, struct arena *arena,
+                         struct error_summary *out);
+
 /* How well plans of one (model, devices, batch, sequence) are told apart: of pairs whose measured
  * times differ by more than `apart_frac` the share ordered right; what the plan ranked first costs
  * over the best. */
 struct ranking {
     uint32_t sets, pairs, right;
     double mean_regret_frac, median_regret_frac, p95_regret_frac;
+    double noise_right, noise_regret_frac;  /* the same of a predictor with random errors: pairs
+                                             * right, mean regret */
 };
+#define VALIDATE_NOISE_FRAC 0.05
+#define VALIDATE_NOISE_DRAWS 64
 void validate_rank(const struct validation *all, const struct validate_group *group,
                    double apart_frac, struct arena *arena, struct ranking *out);
 

@@ -242,7 +242,7 @@ static double fullest_bytes(const struct measured *row, const struct estimate *e
         const struct stage_estimate *stage = &estimate->stages[i];
         const double bytes = measured_memory_kind(row) == MEASURED_ALLOCATED
                                  ? allocated_bytes(stage, allocator_frac)
-                                 : stage->peak_bytes;
+                                 : stage->peak_bytes + stage->idle_bytes;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -284,12 +284,30 @@ static uint32_t chunk_layers(uint32_t layers, uint32_t chunks, uint32_t chunk)
     return chunk + 1 < chunks ? most : layers > before ? layers - before : 0;
 }
 
+/* Layers of a stage where they are dealt by multiply-adds, the head's after those of all layers: a
+ * stage's last one is that which passes its share (nanotron, models/base.py, build_model). */
+static uint32_t share_layers(const struct measured *row, uint32_t stage)
+{
+    const double hidden = row->hidden;
+    const double layer = (row->gated ? 3.0 : 2.0) * hidden * row->ffn +
+                         4.0 * (double)row->heads * row->head_dim * hidden;
+    const double whole = layer * row->layers + hidden * row->vocab;
+    uint32_t before = 0, until = 0;
+    for (uint32_t i = 0; i <= stage; i++) {
+        before = until;
+        while (until < row->layers && layer * until <= whole * (i + 1) / row->pp) {
+            until++;
+        }
+    }
+    return until - before;
+}
+
 /* Where they come out right; else the planner deals them out. */
 static void state_layers(const struct problem *problem, const struct measured *row,
                          struct arena *arena, struct plan *plan)
 {
     const uint32_t per_stage = plan->schedule.chunks, chunks = row->pp * per_stage;
-    const bool even = row->layers % chunks == 0;
+    const bool even = row->layers % chunks == 0, dealt = problem->setup->runtime->deals_by_flops;
     if (!even && (problem->setup->runtime->even_layers ||
                   chunk_layers(row->layers, chunks, chunks - 1) == 0)) {
         return;
@@ -298,7 +316,9 @@ static void state_layers(const struct problem *problem, const struct measured *r
     plan->schedule.layers = ARENA_PUSH(arena, uint32_t, chunks);
     for (uint32_t i = 0; i < chunks; i++) {
         plan->schedule.layers[i % row->pp * per_stage + i / row->pp] =
-            even ? row->layers / chunks : chunk_layers(row->layers, chunks, i);
+            dealt  ? share_layers(row, i)
+            : even ? row->layers / chunks
+                   : chunk_layers(row->layers, chunks, i);
     }
 }
 

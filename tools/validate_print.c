@@ -54,7 +54,8 @@ static void dump_ranking(struct command *command, const struct validation *all,
                          const struct validate_group *groups, uint32_t count)
 {
     static const char *const headings[] = {"source",         ">sets",     ">pairs", ">right %",
-                                           ">regret mean %", ">median %", ">p95 %", NULL};
+                                           ">regret mean %", ">median %", ">p95 %",
+                                           ">noise right %", ">regret %", NULL};
     struct table table;
     bool any = false;
     table_init(&table, command->arena, headings);
@@ -75,10 +76,14 @@ static void dump_ranking(struct command *command, const struct validation *all,
         table_push(&table, "%.2f", 100.0 * ranking.mean_regret_frac);
         table_push(&table, "%.2f", 100.0 * ranking.median_regret_frac);
         table_push(&table, "%.2f", 100.0 * ranking.p95_regret_frac);
+        table_push(&table, "%.1f", 100.0 * ranking.noise_right / ranking.pairs);
+        table_push(&table, "%.2f", 100.0 * ranking.noise_regret_frac);
     }
     if (any) {
-        text_push(&command->out, "\nPlans of one problem, pairs more than %.0f %% apart:\n",
-                  100.0 * APART_FRAC);
+        text_push(&command->out,
+                  "\nPlans of one problem, pairs more than %.0f %% apart (noise: what a predictor "
+                  "with %.0f %% random error reaches):\n",
+                  100.0 * APART_FRAC, 100.0 * VALIDATE_NOISE_FRAC);
         table_dump(&table, &command->out);
     }
 }
@@ -228,12 +233,27 @@ static void dump_room(struct command *command, const struct validation *all)
     }
 }
 
+static void dump_floor(struct command *command, const struct validation *all)
+{
+    struct error_summary floor;
+    validate_find_floor(all, command->arena, &floor);
+    if (floor.n > 0) {
+        text_push(&command->out,
+                  "\n%u rows have a configuration that was measured more than once (versions, "
+                  "days): the middle of\neach is off by %.1f %% (median), %.1f %% (mean), %.1f %% "
+                  "(90th percentile), a floor of all errors\n",
+                  floor.n, 100.0 * floor.median_abs_frac, 100.0 * floor.mean_abs_frac,
+                  100.0 * floor.p90_abs_frac);
+    }
+}
+
 void validate_dump_people(struct command *command, const struct validation *all)
 {
     uint32_t count;
     const struct validate_group *groups = validate_groups(all, command->arena, &count);
     dump_groups(command, groups, count);
     dump_ranking(command, all, groups, count);
+    dump_floor(command, all);
     dump_bands(command, all, groups, count);
     dump_room(command, all);
     dump_worst(command, all);

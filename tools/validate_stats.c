@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/random.h"
 #include "base/sample.h"
 
 static void summarise(double *errors, uint32_t count, struct error_summary *out)
@@ -171,59 +172,146 @@ static bool same_problem(const struct validated *a, const struct validated *b)
            x->global_batch == y->global_batch;
 }
 
-static void count_pairs(const struct validated *const *set, uint32_t count, double apart_frac,
-                        struct ranking *out)
+/* ... with the same plan, as far as the row says. */
+static bool same_configuration(const struct validated *a, const struct validated *b)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = i + 1; k < count; k++) {
-            const double a = set[i]->row.step_s, b = set[k]->row.step_s;
-            if (a == b || number_absolute(a - b) <= apart_frac * (a < b ? a : b)) {
-                continue;
-            }
-            out->pairs++;
-            out->right += (a < b) == (set[i]->predicted_s < set[k]->predicted_s) ? 1 : 0;
-        }
-    }
+    const struct measured *x = &a->row, *y = &b->row;
+    return same_problem(a, b) && x->tp == y->tp && x->pp == y->pp && x->vpp == y->vpp &&
+           x->cp == y->cp && x->ep == y->ep && x->etp == y->etp && x->dp == y->dp &&
+           x->micro_batch == y->micro_batch && x->sequence_parallel == y->sequence_parallel &&
+           x->heads == y->heads && strcmp(x->task, y->task) == 0 &&
+           strcmp(x->sharding, y->sharding) == 0 && strcmp(x->recompute, y->recompute) == 0;
 }
 
-static double regret_of(const struct validated *const *set, uint32_t count)
+void validate_find_floor(const struct validation *all, struct arena *arena,
+                         struct error_summary *out)
 {
-    const struct validated *chosen = set[0];
-    double best_s = set[0]->row.step_s;
-    for (uint32_t i = 1; i < count; i++) {
-        chosen = set[i]->predicted_s < chosen->predicted_s ? set[i] : chosen;
-        best_s = set[i]->row.step_s < best_s ? set[i]->row.step_s : best_s;
+    bool *used = ARENA_PUSH(arena, bool, all->count);
+    double *times_s = ARENA_PUSH(arena, double, all->count);
+    double *errors = ARENA_PUSH(arena, double, all->count);
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        uint32_t count = 0;
+        for (uint32_t k = i; k < all->count && all->rows[i].skipped == NULL; k++) {
+            if (!used[k] && all->rows[k].skipped == NULL &&
+                same_configuration(&all->rows[i], &all->rows[k])) {
+                used[k] = true;
+                times_s[count++] = all->rows[k].row.step_s;
+            }
+        }
+        sample_sort(times_s, count);
+        for (uint32_t k = 0; count > 1 && k < count; k++) {
+            errors[rows++] = sample_quantile(times_s, count, 0.5) / times_s[k] - 1.0;
+        }
     }
-    return chosen->row.step_s / best_s - 1.0;
+    summarise(errors, rows, out);
+}
+
+/* Plans of one problem: what they took, and what somebody says that they take. */
+struct rivals {
+    const double *measured_s, *predicted_s;
+    uint32_t count;
+};
+
+/* Pairs further apart than apart_frac; of them those in the right order. */
+static uint32_t count_pairs(const struct rivals *rivals, double apart_frac, uint32_t *right)
+{
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < rivals->count; i++) {
+        for (uint32_t k = i + 1; k < rivals->count; k++) {
+            const double a = rivals->measured_s[i], b = rivals->measured_s[k];
+            if (a != b && number_absolute(a - b) > apart_frac * (a < b ? a : b)) {
+                pairs++;
+                *right += (a < b) == (rivals->predicted_s[i] < rivals->predicted_s[k]) ? 1 : 0;
+            }
+        }
+    }
+    return pairs;
+}
+
+static double regret_of(const struct rivals *rivals)
+{
+    uint32_t chosen = 0;
+    double best_s = rivals->measured_s[0];
+    for (uint32_t i = 1; i < rivals->count; i++) {
+        chosen = rivals->predicted_s[i] < rivals->predicted_s[chosen] ? i : chosen;
+        best_s = rivals->measured_s[i] < best_s ? rivals->measured_s[i] : best_s;
+    }
+    return rivals->measured_s[chosen] / best_s - 1.0;
+}
+
+/* What a predictor reaches whose errors are normal about nothing, VALIDATE_NOISE_FRAC wide: means
+ * over VALIDATE_NOISE_DRAWS of them. Twelve uniform numbers add up to nearly a normal one. */
+static void add_noise(const struct rivals *rivals, double apart_frac, struct arena *arena,
+                      struct ranking *out)
+{
+    double *guess_s = ARENA_PUSH(arena, double, rivals->count);
+    const struct rivals guessed = {rivals->measured_s, guess_s, rivals->count};
+    struct random random;
+    random_init(&random, rivals->count);
+    uint32_t right = 0;
+    double regret = 0.0;
+    for (uint32_t draw = 0; draw < VALIDATE_NOISE_DRAWS; draw++) {
+        for (uint32_t i = 0; i < rivals->count; i++) {
+            double sum = -6.0;
+            for (uint32_t k = 0; k < 12; k++) {
+                sum += random_pop_unit(&random);
+            }
+            guess_s[i] = rivals->measured_s[i] * (1.0 + VALIDATE_NOISE_FRAC * sum);
+        }
+        count_pairs(&guessed, apart_frac, &right);
+        regret += regret_of(&guessed);
+    }
+    out->noise_right += (double)right / VALIDATE_NOISE_DRAWS;
+    out->noise_regret_frac += regret / VALIDATE_NOISE_DRAWS;
+}
+
+/* Rows of the group with the problem of the first, which are then used. */
+static struct rivals find_rivals(const struct validation *all, const struct validate_group *group,
+                                 uint32_t first, bool *used, struct arena *arena)
+{
+    double *measured_s = ARENA_PUSH(arena, double, all->count - first);
+    double *predicted_s = ARENA_PUSH(arena, double, all->count - first);
+    uint32_t count = 0;
+    for (uint32_t k = first; k < all->count; k++) {
+        const struct validated *row = &all->rows[k];
+        if (!used[k] && validate_is_member(group, row) &&
+            (k == first || (count > 0 && same_problem(&all->rows[first], row)))) {
+            measured_s[count] = row->row.step_s;
+            predicted_s[count++] = row->predicted_s;
+            used[k] = true;
+        }
+        if (count == 0) {
+            break;
+        }
+    }
+    return (struct rivals){measured_s, predicted_s, count};
 }
 
 void validate_rank(const struct validation *all, const struct validate_group *group,
                    double apart_frac, struct arena *arena, struct ranking *out)
 {
-    bool *used = ARENA_PUSH(arena, bool, all->count);
-    const struct validated **set = ARENA_PUSH(arena, const struct validated *, all->count);
+    struct arena scratch;
+    arena_init(&scratch);
+    bool *used = ARENA_PUSH(&scratch, bool, all->count);
     double *regrets = ARENA_PUSH(arena, double, all->count);
     memset(out, 0, sizeof *out);
     for (uint32_t i = 0; i < all->count; i++) {
-        uint32_t count = 0;
-        for (uint32_t k = i; k < all->count; k++) {
-            if (!used[k] && validate_is_member(group, &all->rows[k]) &&
-                (k == i || same_problem(&all->rows[i], &all->rows[k]))) {
-                set[count++] = &all->rows[k];
-                used[k] = true;
-            }
-            if (k == i && count == 0) {
-                break;
-            }
-        }
-        if (count > 1) {
-            count_pairs(set, count, apart_frac, out);
-            regrets[out->sets] = regret_of(set, count);
+        const struct arena_mark mark = arena_find_mark(&scratch);
+        const struct rivals rivals = find_rivals(all, group, i, used, &scratch);
+        if (rivals.count > 1) {
+            out->pairs += count_pairs(&rivals, apart_frac, &out->right);
+            regrets[out->sets] = regret_of(&rivals);
             out->mean_regret_frac += regrets[out->sets++];
+            add_noise(&rivals, apart_frac, &scratch, out);
         }
+        arena_pop(&scratch, mark);
     }
-    out->mean_regret_frac /= out->sets > 0 ? (double)out->sets : 1.0;
+    const double sets = out->sets > 0 ? (double)out->sets : 1.0;
+    out->mean_regret_frac /= sets;
+    out->noise_regret_frac /= sets;
     sample_sort(regrets, out->sets);
     out->median_regret_frac = sample_quantile(regrets, out->sets, 0.5);
     out->p95_regret_frac = sample_quantile(regrets, out->sets, 0.95);
+    arena_release(&scratch);
 }
