@@ -47,7 +47,7 @@ static void add_live(const struct load *load, const struct stream_notes *notes, 
     }
 }
 
-/* What the gather of updated parameters wants at the end of a step, when no activations are kept. */
+/* What the gather of updated parameters wants as a step ends, when no activations are kept. */
 static double bucket_bytes(const struct load *load, const struct stage_estimate *stage)
 {
     const double most = (double)load->work->problem->setup->runtime->gather_bucket_bytes;
@@ -64,7 +64,7 @@ struct resident {
 /* Resident weights and states; the largest working set of any block, the two largest gathered
  * ones. */
 static struct resident add_resident(const struct load *load, const struct stream_notes *notes,
-                           uint32_t stage, struct stage_estimate *out)
+                                    uint32_t stage, struct stage_estimate *out)
 {
     double moments = 0.0, working = 0.0, widened = 0.0, gathered = 0.0;
     for (uint32_t local = 0; local < notes->live.chunks; local++) {

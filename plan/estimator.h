@@ -79,8 +79,8 @@ struct stage_estimate {
     double cost_s[COST_COUNT]; /* along the step; sums to step_s */
     double memory_bytes[MEMORY_CLASS_COUNT];
     double peak_bytes, first_step_peak_bytes, capacity_bytes;
-    double idle_bytes; /* held by a caching allocator beyond the peak, as tools of the driver see it,
-                        * given back before it refuses: passing buffers of unlike sizes */
+    double idle_bytes; /* held by a caching allocator beyond the peak, as tools of the driver see
+                        * it, given back before it refuses: passing buffers of unlike sizes */
     double busy_s;
 };
 

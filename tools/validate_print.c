@@ -53,9 +53,9 @@ static void dump_groups(struct command *command, const struct validate_group *gr
 static void dump_ranking(struct command *command, const struct validation *all,
                          const struct validate_group *groups, uint32_t count)
 {
-    static const char *const headings[] = {"source",         ">sets",     ">pairs", ">right %",
-                                           ">regret mean %", ">median %", ">p95 %",
-                                           ">noise right %", ">regret %", NULL};
+    static const char *const headings[] = {
+        "source",    ">sets",  ">pairs",         ">right %",  ">regret mean %",
+        ">median %", ">p95 %", ">noise right %", ">regret %", NULL};
     struct table table;
     bool any = false;
     table_init(&table, command->arena, headings);
