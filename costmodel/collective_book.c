@@ -183,19 +183,17 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
     }
 }
 
-/* Behind switches every device has ports of its own, and no rank moves more in a round than rank 0
- * (a law of the members): where that sends once, no port carries two messages. */
-static bool ports_are_own(const struct walk *walk, uint32_t round)
+/* Behind switches every device has ports of its own: where no rank sends or receives twice in a
+ * round (members declare it, a law holds them to it) no port carries two messages. */
+static bool ports_are_own(const struct walk *walk)
 {
     const struct cluster *cluster = walk->place->cluster;
-    struct collective_step step;
     for (uint32_t level = 0; level < cluster->level_count; level++) {
         if (cluster->levels[level].kind != LEVEL_SWITCH) {
             return false;
         }
     }
-    return cluster->level_count > 0 &&
-           !walk->member->step(walk->kind, &walk->shape, round, 0, 1, &step);
+    return cluster->level_count > 0 && walk->member->one_port;
 }
 
 /* The ranks that show what a round is like: the first block, or two, four, ... of them, where all
@@ -260,7 +258,7 @@ static void fill_page(struct walk *walk, struct collective_page *page)
         struct collective_phase *phase = push_phase(page, walk->book->arena);
         phase->repeat = alike;
         phase->class_count = 0;
-        const bool alone = ports_are_own(walk, round);
+        const bool alone = ports_are_own(walk);
         if (!alone) {
             walk_round(walk, round, WALK_LOAD, NULL);
         }

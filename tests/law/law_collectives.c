@@ -127,7 +127,13 @@ static uint32_t count_accepted(const struct collective *member, enum collective_
                                                    .axis_count = 1,
                                                    .axes = {ranks},
                                                    .closes = {true}};
-            accepted |= ranks % inner == 0 && collective_accepts(member, kind, &group);
+            struct collective_group grid = group;
+            grid.axis_count = 2; /* inner by the rest */
+            grid.axes[0] = inner;
+            grid.axes[1] = ranks / inner;
+            accepted |= ranks % inner == 0 &&
+                        (collective_accepts(member, kind, &group) ||
+                         (inner > 1 && inner < ranks && collective_accepts(member, kind, &grid)));
         }
         count += accepted;
     }

@@ -10,21 +10,16 @@ static struct diag diag;
 
 /* --- collectives ------------------------------------------------------------------------------ */
 
-static double run_collective(enum level_kind level, enum collective_kind kind, const char *member,
-                             uint32_t ranks)
+static double run_on_level(struct level level, enum collective_kind kind, const char *member)
 {
+    const uint32_t ranks = level.degree;
     static struct accelerator accelerator = {.name = "device"};
     struct cluster cluster = {.name = "c",
                               .accelerators = &accelerator,
                               .accelerator_count = 1,
                               .device_count = ranks,
                               .level_count = 1};
-    cluster.levels[0] = (struct level){.name = "l",
-                                       .kind = level,
-                                       .degree = ranks,
-                                       .bandwidth_Bps = 1e9,
-                                       .link = LINK_RAW,
-                                       .reduces = true};
+    cluster.levels[0] = level;
     const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks}}};
     struct prices prices;
     struct collective_run_result result;
@@ -39,6 +34,18 @@ static double run_collective(enum level_kind level, enum collective_kind kind, c
     ck_assert(prices_read(&cluster, NULL, &arena, &prices, &diag));
     ck_assert(collective_run(&request, &arena, &result, &diag));
     return result.seconds;
+}
+
+static double run_collective(enum level_kind level, enum collective_kind kind, const char *member,
+                             uint32_t ranks)
+{
+    return run_on_level((struct level){.name = "l",
+                                       .kind = level,
+                                       .degree = ranks,
+                                       .bandwidth_Bps = 1e9,
+                                       .link = LINK_RAW,
+                                       .reduces = true},
+                        kind, member);
 }
 
 /* A gather over 8 devices with a link to every other: all links at once are 7 times as fast as a
@@ -67,6 +74,54 @@ START_TEST(sum_in_the_network)
         ck_assert_double_eq_tol(ring_s / switch_s, 2 * (n - 1) / n, 1e-9);
         arena_release(&arena);
     }
+}
+END_TEST
+
+/* Links of 1 GB/s. */
+static double run_on_mesh(uint32_t columns, uint32_t rows, enum collective_kind kind)
+{
+    return run_on_level((struct level){.name = "l",
+                                       .kind = LEVEL_MESH,
+                                       .degree = columns * rows,
+                                       .bandwidth_Bps = 4e9,
+                                       .latency_s = 1e-3,
+                                       .link = LINK_RAW,
+                                       .axis_count = 2,
+                                       .shape = {columns, rows}},
+                        kind, "hamiltonian");
+}
+
+/* On a mesh of dies with an even side a cycle of neighbours exists: both ways round at once a
+ * rank's N steps take a + n/(2 N b) each, with a the latency of one hop, so that no hop is longer
+ * than one. Odd by odd there is none (a fact of grid graphs). */
+START_TEST(cycle_of_neighbours)
+{
+    static const uint32_t shapes[][2] = {{2, 2}, {4, 2}, {2, 5}, {3, 4}, {4, 4}, {8, 4}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        arena_init(&arena);
+        const double n = shapes[i][0] * shapes[i][1];
+        const double step_s = 1e-3 + 1e9 * n / (2 * n * 1e9);
+        ck_assert_double_eq_tol(run_on_mesh(shapes[i][0], shapes[i][1], COLLECTIVE_ALL_REDUCE),
+                                2 * (n - 1) * step_s, 1e-9);
+        ck_assert_double_eq_tol(run_on_mesh(shapes[i][0], shapes[i][1], COLLECTIVE_ALL_GATHER),
+                                (n - 1) * step_s, 1e-9);
+        arena_release(&arena);
+    }
+    const struct collective_group odd = {
+        .ranks = 15, .pipeline = 1, .axis_count = 2, .axes = {3, 5}};
+    ck_assert(!collective_accepts(collective_find("hamiltonian"), COLLECTIVE_ALL_REDUCE, &odd));
+}
+END_TEST
+
+/* All of a server's clients send to one port, then receive from one. */
+START_TEST(one_server)
+{
+    arena_init(&arena);
+    const double n = 8;
+    ck_assert_double_eq_tol(
+        run_collective(LEVEL_SWITCH, COLLECTIVE_ALL_REDUCE, "parameter-server", 8), 2 * (n - 1) * n,
+        1e-9);
+    arena_release(&arena);
 }
 END_TEST
 
@@ -164,5 +219,5 @@ START_TEST(closed_form_is_a_little_low)
 }
 END_TEST
 
-TAP_MAIN("vectors", gather_on_a_full_mesh, sum_in_the_network, transfers_in_slices,
-         deep_warm_up_hides_transfers, closed_form_is_a_little_low)
+TAP_MAIN("vectors", gather_on_a_full_mesh, sum_in_the_network, cycle_of_neighbours, one_server,
+         transfers_in_slices, deep_warm_up_hides_transfers, closed_form_is_a_little_low)
