@@ -57,7 +57,8 @@ static uint32_t chunk_count(enum collective_kind kind, const struct collective_g
 static bool step(enum collective_kind kind, const struct collective_group *group, uint32_t round,
                  uint32_t rank, uint32_t index, struct collective_step *out)
 {
-    return rings_find_step(kind, group, round, rank, index, ring_count(group), move, out);
+    const struct rings rings = {ring_count(group), move};
+    return rings_find_step(&rings, kind, group, &(struct rings_send){round, rank, index}, out);
 }
 
 const struct collective collective_multi_ring = {
