@@ -29,16 +29,6 @@ void answer_refuse(const struct search *search, struct diag *diag)
               (unsigned long long)faults->shapes);
 }
 
-static const struct mesh_node *find_node(const struct search *search, uint32_t index)
-{
-    for (uint32_t i = 0; i < search->nodes.count; i++) {
-        if (search->nodes.items[i].index == index) {
-            return &search->nodes.items[i];
-        }
-    }
-    BUG("node %u is not in the space", index);
-}
-
 static void judge_again(const struct search *search, struct ranked_plan *out)
 {
     planner_complete(search->problem, search->estimator, out->plan, search->arena, &out->estimate);
@@ -46,7 +36,7 @@ static void judge_again(const struct search *search, struct ranked_plan *out)
 
 static void fill_ranked(struct search *search, const struct leaf *leaf, struct ranked_plan *out)
 {
-    const struct mesh_node *node = find_node(search, leaf->node);
+    const struct mesh_node *node = space_find_node(search, leaf->node);
     out->plan = space_plan(search, node, leaf->order, search->arena);
     const uint32_t stages = plan_count_stages(out->plan), chunks = leaf->form.chunks;
     struct plan_schedule *schedule = &out->plan->schedule;

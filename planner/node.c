@@ -133,20 +133,44 @@ static struct pipeline_terms terms_of_order(struct search *search, const struct 
     return whole.terms;
 }
 
-/* Devices of several kinds, or not in the cluster's order, are priced as a whole. */
+/* Of the node's shape with the least bubble. Devices of several kinds, or not in the cluster's
+ * order, are priced as a whole. False: not fast enough. */
+static bool time_order(struct search *search, const struct mesh_node *node, uint32_t order,
+                       struct pipeline_terms *out)
+{
+    const struct plan *plan = space_plan(search, node, order, &search->scratch);
+    const bool alike = search->problem->cluster->accelerator_count == 1;
+    if (!alike && !compute_passes(search, node, plan)) {
+        return false;
+    }
+    *out = alike && plan->groups[0].slice_count == 0 ? terms_of_parts(search, plan)
+                                                     : terms_of_order(search, node, order);
+    fill_shape(search, node, out);
+    return terms_pass(search, out);
+}
+
 bool node_passes(struct search *search, const struct mesh_node *node, uint32_t order)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct plan *plan = space_plan(search, node, order, &search->scratch);
-    const bool alike = search->problem->cluster->accelerator_count == 1;
-    bool passes = alike || compute_passes(search, node, plan);
-    if (passes) {
-        struct pipeline_terms terms = alike && plan->groups[0].slice_count == 0
-                                          ? terms_of_parts(search, plan)
-                                          : terms_of_order(search, node, order);
-        fill_shape(search, node, &terms);
-        passes = terms_pass(search, &terms);
-    }
+    struct pipeline_terms terms;
+    const bool passes = time_order(search, node, order, &terms);
     arena_pop(&search->scratch, mark);
     return passes;
+}
+
+bool node_time(struct search *search, struct mesh_node *node)
+{
+    double least_s = -1.0;
+    for (uint32_t i = 0; i < node->order_count; i++) {
+        const struct arena_mark mark = arena_find_mark(&search->scratch);
+        struct pipeline_terms terms;
+        if (time_order(search, node, node->orders[i], &terms)) {
+            const double bound_s = pipeline_bound_s(&terms);
+            least_s = least_s < 0.0 || bound_s < least_s ? bound_s : least_s;
+        }
+        arena_pop(&search->scratch, mark);
+    }
+    node->timed = true;
+    node->bound_s = least_s > node->bound_s ? least_s : node->bound_s;
+    return least_s >= 0.0;
 }

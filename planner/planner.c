@@ -8,56 +8,67 @@
 #include "plan/plan_rule.h"
 #include "planner/planner_inside.h"
 
+/* Plans that are found beforehand cut off the rest; where so many meshes brought none, the search
+ * itself goes on from there. */
+#define PROBE_PATIENCE 256
+
 const char *planner_bound_name(enum planner_bound bound)
 {
     static const char *const names[BOUND_COUNT] = {"compute", "pipeline", "memory", "path"};
     return names[bound];
 }
 
-static int by_bound(const void *a, const void *b)
-{
-    const struct mesh_node *left = a, *right = b;
-    if (left->bound_s != right->bound_s) {
-        return left->bound_s < right->bound_s ? -1 : 1;
-    }
-    return left->index < right->index ? -1 : left->index > right->index ? 1 : 0;
-}
-
-static bool cuts(const struct search *search, double bound_s)
-{
-    return !search->options->no_prune && bound_s * ROUNDING > ranking_threshold_s(search);
-}
-
 /* Orders in which the shape with most chunks, the least bubble, may still be fast enough. */
 static void start_orders(struct search *search, const struct mesh_node *node, struct orders *orders)
 {
-    uint32_t numbers[SPACE_ORDER_MAX];
-    const uint32_t all = space_orders(search, node, numbers);
-    orders->items = ARENA_PUSH(&search->scratch, struct order_work, all);
-    for (uint32_t i = 0; i < all; i++) {
-        if (node_passes(search, node, numbers[i])) {
+    orders->items = ARENA_PUSH(&search->scratch, struct order_work, node->order_count);
+    for (uint32_t i = 0; i < node->order_count; i++) {
+        if (node->order_count == 1 || node_passes(search, node, node->orders[i])) {
             struct order_work *left = &orders->items[orders->count++];
-            *left = node_start(search, node, numbers[i]);
-            node_price(search, left);
+            *left = node_start(search, node, node->orders[i]);
         }
     }
-    search->certificate.pruned[BOUND_PIPELINE] += node->leaf_count * (all - orders->count);
+    search->certificate.pruned[BOUND_PIPELINE] +=
+        node->leaf_count * (node->order_count - orders->count);
 }
 
-static void search_node(struct search *search, const struct mesh_node *node)
+/* False: some stage holds too much, whatever the rank order. */
+static bool may_fit(struct search *search, struct mesh_node *node, const struct orders *orders)
 {
-    if (node->unfit && !search->options->no_prune) {
-        search->certificate.pruned[BOUND_MEMORY] += node->leaf_count * node->order_count;
+    if (node->floor_bytes == 0.0 && orders->count > 0) {
+        probe_floor(search, node, &orders->items[0]);
+    }
+    return !node->unfit || search->options->no_prune;
+}
+
+static void search_forms(struct search *search, const struct mesh_node *node,
+                         struct orders *orders)
+{
+    struct leaf leaf = {.node = node->index};
+    const struct forms *forms = space_forms(search, node);
+    for (uint32_t i = 0; i < orders->count; i++) {
+        node_price(search, &orders->items[i]);
+    }
+    for (uint32_t i = 0; i < forms->count && orders->count > 0 && !search->stopped; i++) {
+        form_search(search, orders, &forms->items[i], leaf);
+        leaf.index += space_alternatives(search, node, &forms->items[i])->count;
+    }
+}
+
+static void search_node(struct search *search, struct mesh_node *node)
+{
+    struct certificate *certificate = &search->certificate;
+    if (ranking_cuts(search, node->bound_s)) {
+        certificate->pruned[BOUND_PIPELINE] += node->leaf_count * node->order_count;
         return;
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct orders orders = {.count = 0};
     start_orders(search, node, &orders);
-    struct leaf leaf = {.node = node->index};
-    const struct forms *forms = space_forms(search, node);
-    for (uint32_t i = 0; i < forms->count && orders.count > 0 && !search->stopped; i++) {
-        form_search(search, &orders, &forms->items[i], leaf);
-        leaf.index += space_alternatives(search, node, &forms->items[i])->count;
+    if (may_fit(search, node, &orders)) {
+        search_forms(search, node, &orders);
+    } else {
+        certificate->pruned[BOUND_MEMORY] += node->leaf_count * orders.count;
     }
     arena_pop(&search->scratch, mark);
     stream_cache_trim(search);
@@ -75,40 +86,75 @@ static void tell(const struct search *search, const char *doing, uint32_t done)
     }
 }
 
-static void search_nodes(struct search *search)
+static void bound_nodes(struct search *search)
 {
-    struct mesh_nodes *nodes = &search->nodes;
-    for (uint32_t i = 0; i < nodes->count; i++) {
+    heap_init(&search->frontier, search->arena, search->nodes.count);
+    for (uint32_t i = 0; i < search->nodes.count; i++) {
         tell(search, "bounded", i);
-        node_bound(search, &nodes->items[i]);
+        frontier_push_node(search, space_find_node(search, i));
     }
-    qsort(nodes->items, nodes->count, sizeof *nodes->items, by_bound);
-    struct certificate *certificate = &search->certificate;
-    for (uint32_t i = 0; i < nodes->count && !search->options->no_prune; i++) {
-        tell(search, "looked into", i);
-        if (!cuts(search, nodes->items[i].bound_s)) {
-            probe_node(search, &nodes->items[i]);
+}
+
+/* Nodes that were probed and are to be searched, by their bound. */
+struct waiting {
+    struct mesh_node **nodes;
+    uint32_t count;
+};
+
+/* More probes than before, or better ones? */
+static bool has_found(const struct search *search, uint32_t count, double threshold_s)
+{
+    return search->probe_count > count || ranking_threshold_s(search) < threshold_s;
+}
+
+/* Until so many probes in a row found nothing better. */
+static void probe_nodes(struct search *search, struct waiting *out)
+{
+    uint32_t fruitless = 0;
+    while (!search->options->no_prune && fruitless < PROBE_PATIENCE) {
+        struct mesh_node *node = frontier_pop_node(search);
+        if (node == NULL) {
+            break;
         }
+        const uint32_t count = search->probe_count;
+        const double threshold_s = ranking_threshold_s(search);
+        tell(search, "looked into", out->count);
+        probe_node(search, node);
+        out->nodes[out->count++] = node;
+        const bool is_idle = search->probe_count == search->options->top &&
+                             !has_found(search, count, threshold_s);
+        fruitless = is_idle ? fruitless + 1 : 0;
     }
     if (!search->options->no_prune && search->probe_count == 0) {
         probe_shortage(search);
     }
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const struct mesh_node *node = &nodes->items[i];
-        tell(search, "searched", i);
-        if (cuts(search, node->bound_s)) {
-            certificate->pruned[BOUND_NODE] += node->leaf_count * node->order_count;
-            continue;
+}
+
+/* Those behind a node have no smaller bound. */
+static void search_nodes(struct search *search)
+{
+    struct waiting waiting = {
+        ARENA_PUSH(search->arena, struct mesh_node *, search->nodes.count), 0};
+    bound_nodes(search);
+    probe_nodes(search, &waiting);
+    for (uint32_t i = 0;; i++) {
+        struct mesh_node *node =
+            i < waiting.count ? waiting.nodes[i] : frontier_pop_node(search);
+        if (node == NULL) {
+            break;
         }
+        tell(search, "searched", i);
         search_node(search, node);
         if (search->stopped) {
-            certificate->lower_bound_s =
-                node->bound_s; /* it may be unfinished; those behind it are not below */
+            search->certificate.lower_bound_s = node->bound_s; /* it may be unfinished */
             ranking_add_probes(search);
             return;
         }
     }
-    certificate->complete = true;
+    if (search->best_count == 0 && search->probe_count > 0) {
+        BUG("a plan of %g s was found beforehand, the search found none", search->probes[0].step_s);
+    }
+    search->certificate.complete = true;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

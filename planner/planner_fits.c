@@ -5,7 +5,8 @@
 
 static int by_floor(const void *a, const void *b)
 {
-    const struct mesh_node *left = a, *right = b;
+    const struct mesh_node *left = *(struct mesh_node *const *)a;
+    const struct mesh_node *right = *(struct mesh_node *const *)b;
     if (left->floor_bytes != right->floor_bytes) {
         return left->floor_bytes < right->floor_bytes ? -1 : 1;
     }
@@ -65,16 +66,18 @@ bool planner_fits(const struct problem *problem, const struct estimator *estimat
     planner_open(&search, problem, estimator, options, arena);
     search.fits_only = true;
     space_enumerate(&search);
-    struct mesh_nodes *nodes = &search.nodes;
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        find_floor(&search, &nodes->items[i]);
+    const uint32_t count = search.nodes.count;
+    struct mesh_node **nodes = ARENA_PUSH(arena, struct mesh_node *, count);
+    for (uint32_t i = 0; i < count; i++) {
+        nodes[i] = space_find_node(&search, i);
+        find_floor(&search, nodes[i]);
     }
-    if (nodes->count > 0) {
-        qsort(nodes->items, nodes->count, sizeof *nodes->items, by_floor);
+    if (count > 0) {
+        qsort(nodes, count, sizeof *nodes, by_floor);
     }
     bool fits = false;
-    for (uint32_t i = 0; i < nodes->count && !nodes->items[i].unfit && !fits; i++) {
-        fits = node_fits(&search, &nodes->items[i]);
+    for (uint32_t i = 0; i < count && !nodes[i]->unfit && !fits; i++) {
+        fits = node_fits(&search, nodes[i]);
     }
     planner_close(&search);
     return fits;

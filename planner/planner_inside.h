@@ -2,6 +2,7 @@
 #ifndef SHARDPLAN_PLANNER_PLANNER_INSIDE_H
 #define SHARDPLAN_PLANNER_PLANNER_INSIDE_H
 
+#include "base/heap.h"
 #include "planner/planner.h"
 
 /* A bound is a sum in another order than the value it bounds: give rounding its due before
@@ -46,16 +47,20 @@ struct mesh_node {
     uint32_t micro_batch;
     uint32_t index;                 /* place in the enumeration: the tie-break */
     uint32_t order_count, first_order;
+    const uint32_t *orders;         /* their numbers; shared by the micro-batches of a mesh */
     uint64_t replicas;
     uint64_t leaf_count;            /* per order */
     double bound_s;
-    double floor_bytes;             /* some stage has at least that; probed nodes */
-    bool unfit;                     /* that is too much */
+    double floor_bytes;             /* some stage has at least that; 0: not known yet */
+    bool timed;                     /* the bound knows of messages */
+    bool unfit;                     /* the floor is too much */
 };
 
+/* In blocks that stay where they are. */
+#define NODE_BLOCK 1024u
 struct mesh_nodes {
-    struct mesh_node *items;
-    uint32_t count, capacity;
+    struct mesh_node **blocks;
+    uint32_t count, block_capacity;
 };
 
 /* Ways of using one policy: option 0 is not to use it (or, pinned, exactly the pinned uses); the
@@ -126,6 +131,7 @@ struct search {
     struct arena *arena;            /* of the run */
     struct arena scratch;           /* rewound after each order */
     struct mesh_nodes nodes;
+    struct heap frontier;
     struct device_order *device_orders;
     uint32_t device_order_count;
     uint64_t *device_divisors, *batch_divisors;     /* ascending */
@@ -165,11 +171,11 @@ void space_enumerate(struct search *search);
  * arena. */
 struct plan *space_plan(const struct search *search, const struct mesh_node *node, uint32_t order,
                         struct arena *arena);
+struct mesh_node *space_find_node(const struct search *search, uint32_t index);
 /* Rank orders that the runtime gives, that differ in which levels of the cluster some dim
  * crosses: numbers of permutations, ascending; the first of those that are alike stands for
  * them. Where kinds of device are mixed, all that the runtime gives, with every order of the
- * devices where there are several stages; no more than SPACE_ORDER_MAX. */
-uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out);
+ * devices where there are several stages; no more than this. */
 #define SPACE_ORDER_MAX 720
 /* An order's number is SPACE_ORDER_MAX times that of the devices' order, and that of the
  * permutation. */
@@ -256,7 +262,10 @@ struct orders {
     uint32_t count;
 };
 
+/* By compute alone. */
 void node_bound(struct search *search, struct mesh_node *node);
+/* The same with messages, of the best rank order. False: none is fast enough. */
+bool node_time(struct search *search, struct mesh_node *node);
 /* In scratch memory. */
 struct order_work node_start(struct search *search, const struct mesh_node *node, uint32_t order);
 /* In scratch memory, when not done yet. */
@@ -266,6 +275,13 @@ void node_price(struct search *search, struct order_work *order);
 bool node_form_passes(const struct search *search, const struct pipeline_terms *of,
                       const struct form *form);
 bool node_passes(struct search *search, const struct mesh_node *node, uint32_t order);
+
+/* --- frontier.c ------------------------------------------------------------------------------- */
+/* Bounds the node; the frontier has room for all. */
+void frontier_push_node(struct search *search, struct mesh_node *node);
+/* The next node with a rank order that may be fast enough, with its bound of messages; those that
+ * are not are accounted for. NULL: no more. Where nothing is pruned, all by their compute. */
+struct mesh_node *frontier_pop_node(struct search *search);
 
 /* --- variant.c -------------------------------------------------------------------------------- */
 /* A rank order under one class. */
@@ -362,6 +378,8 @@ void stream_cache_trim(struct search *search);
 /* Step time that a new leaf must beat: that of the last place, known from judged or from probed
  * leaves; 1e300 while there is room. */
 double ranking_threshold_s(const struct search *search);
+/* Is that more, by more than rounding? */
+bool ranking_cuts(const struct search *search, double bound_s);
 /* Does that time earn a place among the probes? */
 bool ranking_wants_probe(const struct search *search, double step_s);
 void ranking_push_probe(struct search *search, const struct leaf *leaf);

@@ -51,7 +51,7 @@ void probe_node(struct search *search, struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct forms *forms = space_forms(search, node);
-    if (!node_passes(search, node, node->first_order)) {
+    if (node->order_count > 1 && !node_passes(search, node, node->first_order)) {
         arena_pop(&search->scratch, mark);
         return;
     }
@@ -76,14 +76,15 @@ void probe_node(struct search *search, struct mesh_node *node)
 /* --- nothing fits: what lacks least ----------------------------------------------------------- */
 
 /* The next node by the least that its devices hold, behind (floor, index) of `before`. */
-static const struct mesh_node *find_next(const struct mesh_nodes *nodes,
+static const struct mesh_node *find_next(const struct search *search,
                                          const struct mesh_node *before)
 {
     const struct mesh_node *next = NULL;
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        const struct mesh_node *node = &nodes->items[i];
-        const bool behind = before == NULL || node->floor_bytes > before->floor_bytes ||
-                            (node->floor_bytes == before->floor_bytes && node > before);
+    for (uint32_t i = 0; i < search->nodes.count; i++) {
+        const struct mesh_node *node = space_find_node(search, i);
+        const bool behind =
+            before == NULL || node->floor_bytes > before->floor_bytes ||
+            (node->floor_bytes == before->floor_bytes && node->index > before->index);
         if (behind && (next == NULL || node->floor_bytes < next->floor_bytes)) {
             next = node;
         }
@@ -130,11 +131,11 @@ static void note_node(struct search *search, const struct mesh_node *node)
 
 void probe_shortage(struct search *search)
 {
-    const struct mesh_node *node = find_next(&search->nodes, NULL);
+    const struct mesh_node *node = find_next(search, NULL);
     for (uint32_t i = 0; i < SHORTAGE_NODES && node != NULL; i++) {
         if (ranking_wants_shortage(search, node->floor_bytes)) {
             note_node(search, node);
         }
-        node = find_next(&search->nodes, node);
+        node = find_next(search, node);
     }
 }

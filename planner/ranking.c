@@ -16,6 +16,11 @@ double ranking_threshold_s(const struct search *search)
     return judged_s < probed_s ? judged_s : probed_s;
 }
 
+bool ranking_cuts(const struct search *search, double bound_s)
+{
+    return !search->options->no_prune && bound_s * ROUNDING > ranking_threshold_s(search);
+}
+
 /* Equal times: the one that the enumeration names first, so that the order of visits does not
  * matter. */
 static bool is_better(const struct leaf *a, const struct leaf *b)

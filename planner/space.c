@@ -217,7 +217,8 @@ static uint32_t list_permutations(struct search *search, const struct mesh_node 
     return count;
 }
 
-uint32_t space_orders(struct search *search, const struct mesh_node *node, uint32_t *out)
+/* Legal permutations on every order of the devices. */
+static uint32_t list_orders(struct search *search, const struct mesh_node *node, uint32_t *out)
 {
     const uint32_t permutations = list_permutations(search, node, out);
     const uint32_t devices = space_count_stages(node) > 1 ? search->device_order_count : 1;
@@ -230,20 +231,37 @@ uint32_t space_orders(struct search *search, const struct mesh_node *node, uint3
     return count;
 }
 
-static void push_node(struct search *search, const struct mesh_node *node)
+struct mesh_node *space_find_node(const struct search *search, uint32_t index)
+{
+    assert(index < search->nodes.count);
+    return &search->nodes.blocks[index / NODE_BLOCK][index % NODE_BLOCK];
+}
+
+static void push_block(struct search *search)
 {
     struct mesh_nodes *nodes = &search->nodes;
-    if (nodes->count == nodes->capacity) {
-        nodes->capacity = nodes->capacity == 0 ? 256 : 2 * nodes->capacity;
-        struct mesh_node *grown = ARENA_PUSH(search->arena, struct mesh_node, nodes->capacity);
-        if (nodes->count > 0) {
-            memcpy(grown, nodes->items, nodes->count * sizeof *grown);
+    const uint32_t blocks = nodes->count / NODE_BLOCK;
+    if (blocks == nodes->block_capacity) {
+        nodes->block_capacity = blocks == 0 ? 64 : 4 * blocks;
+        struct mesh_node **grown =
+            ARENA_PUSH(search->arena, struct mesh_node *, nodes->block_capacity);
+        if (blocks > 0) {
+            memcpy(grown, nodes->blocks, blocks * sizeof *grown);
         }
-        nodes->items = grown;
+        nodes->blocks = grown;
     }
-    nodes->items[nodes->count] = *node;
-    nodes->items[nodes->count].index = nodes->count;
-    nodes->count++;
+    nodes->blocks[blocks] = ARENA_PUSH(search->arena, struct mesh_node, NODE_BLOCK);
+}
+
+static void push_node(struct search *search, const struct mesh_node *node)
+{
+    const uint32_t index = search->nodes.count;
+    if (index % NODE_BLOCK == 0) {
+        push_block(search);
+    }
+    search->nodes.count++;
+    *space_find_node(search, index) = *node;
+    space_find_node(search, index)->index = index;
 }
 
 /* Keeps the node if any leaf under it is legal. */
@@ -274,7 +292,7 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
     uint32_t orders[SPACE_ORDER_MAX];
     node->micro_batch = 1;
     search->faults.meshes++;
-    node->order_count = space_orders(search, node, orders);
+    node->order_count = list_orders(search, node, orders);
     if (node->order_count == 0) {
         search->faults.mesh++;
         return;
@@ -292,6 +310,9 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
         return;
     }
     node->replicas = replicas;
+    uint32_t *kept = ARENA_PUSH(search->arena, uint32_t, node->order_count);
+    memcpy(kept, orders, node->order_count * sizeof *kept);
+    node->orders = kept;
     const uint64_t share = batch / replicas;
     const uint32_t pinned = search->options->pins.micro_batch;
     const uint32_t nodes = search->nodes.count;
