@@ -16,7 +16,8 @@
 uint32_t model_find_axis(const struct model *model, const char *name)
 {
     for (uint32_t i = 0; i < model->axis_count; i++) {
-        if (strcmp(model->axes[i].name, name) == 0) {
+        const char *const own = model->axes[i].name; /* asked for each mesh of a search */
+        if (own[0] == name[0] && strcmp(own, name) == 0) {
             return i;
         }
     }

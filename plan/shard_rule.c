@@ -290,7 +290,8 @@ double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *
         for (uint32_t i = 0; i < mesh->atom_count; i++) {
             ranks *= state->at[i] == (int8_t)axis ? mesh->atoms[i].size : 1;
         }
-        elements *= (double)number_ceil_div(mesh->sizes[axis], ranks);
+        elements *= (double)(ranks == 1 ? mesh->sizes[axis]
+                                        : number_ceil_div(mesh->sizes[axis], ranks));
     }
     return elements;
 }
@@ -306,7 +307,7 @@ uint64_t shard_axis_size(const struct shard_mesh *mesh, const struct shard_cut *
              mesh->model->axes[axis].size != 0);
         ranks *= cuts ? mesh->atoms[i].size : 1;
     }
-    return number_ceil_div(mesh->sizes[axis], ranks);
+    return ranks == 1 ? mesh->sizes[axis] : number_ceil_div(mesh->sizes[axis], ranks);
 }
 
 static bool needs(enum shard_action action, int8_t from, int8_t to)

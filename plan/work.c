@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/work_inside.h"
+#include "plan/work_kernels.h"
 
 #define SCALAR_BYTES 4.0
 
@@ -296,6 +297,38 @@ void work_start_part(const struct problem *problem, const struct plan *plan, uin
     work_open(problem, plan, arena, out);
     work_builder_start(&builder, out, arena, &mesh);
     push_plain(&builder, part);
+}
+
+/* The plan without the folds of other dims, which split ranks and change nothing else here. */
+static const struct plan *keep_folds(const struct plan *plan, uint32_t dims, struct arena *arena)
+{
+    struct plan *kept = ARENA_PUSH(arena, struct plan, 1);
+    struct group *group = ARENA_PUSH(arena, struct group, 1);
+    *kept = *plan;
+    *group = plan->groups[0];
+    kept->groups = group;
+    group->fold_count = 0;
+    for (uint32_t i = 0; i < plan->groups[0].fold_count; i++) {
+        uint32_t dim = 0;
+        while (dim_table[dim] != plan->groups[0].folds[i].dim) {
+            dim++;
+        }
+        if ((dims >> dim & 1u) != 0) {
+            group->folds[group->fold_count++] = plan->groups[0].folds[i];
+        }
+    }
+    return kept;
+}
+
+void work_moves_build(const struct problem *problem, const struct plan *plan,
+                      const struct work_moves *moves, struct arena *arena, struct work *out)
+{
+    struct shard_mesh mesh;
+    struct work_builder builder;
+    work_open(problem, keep_folds(plan, moves->dims, arena), arena, out);
+    work_builder_start(&builder, out, arena, &mesh);
+    builder.moved = moves->tensors;
+    push_plain(&builder, moves->part);
 }
 
 void work_start_messages(const struct problem *problem, const struct plan *plan,

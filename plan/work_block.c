@@ -120,6 +120,9 @@ static void push_moves(struct work_builder *builder, struct transition transitio
 {
     const struct tensor *which = &builder->model->tensors[transition.tensor];
     struct shard_move moves[SHARD_MOVE_MAX];
+    if (builder->moved != NULL && !builder->moved[transition.tensor]) {
+        return;
+    }
     const uint32_t count =
         shard_moves_find(builder->mesh, which, transition.from, transition.to, moves);
     /* rows on their way to experts or back, beside another micro-batch's work */
@@ -130,6 +133,11 @@ static void push_moves(struct work_builder *builder, struct transition transitio
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pieces = travelling_pieces(builder, &moves[i]);
         if (choice.set != MOVES_ALL && (pieces > 0) != (choice.set == MOVES_TRAVELLING)) {
+            continue;
+        }
+        const bool hides =
+            pieces > 0 || choice.hidden || (beside && moves[i].action == SHARD_EXCHANGE);
+        if (builder->moved != NULL && hides) {
             continue;
         }
         const uint32_t group = work_group_of_atoms(builder->work, builder->mesh, moves[i].atoms);
@@ -148,7 +156,7 @@ static void push_moves(struct work_builder *builder, struct transition transitio
                                                                        : OVERLAP_NONE,
                 .pieces = pieces > 0 ? pieces : 1,
                 .period = 1});
-        if (which->density < 1.0 && moves[i].action == SHARD_EXCHANGE) {
+        if (which->density < 1.0 && moves[i].action == SHARD_EXCHANGE && builder->moved == NULL) {
             work_push_sort(builder, choice.pass, moves[i].elements, out);
         }
     }

@@ -19,6 +19,8 @@ struct work_builder {
                                          * it */
     bool *known;                        /* per tensor: `stored` is set */
     bool backward;                      /* the part has one: it trains, or one before it does */
+    const bool *moved;                  /* per tensor: nothing is pushed but the messages of these
+                                         * that hide under no work; NULL: all, kernels too */
     uint32_t *producer;                 /* per tensor: op of the part that writes it, else
                                          * NO_INDEX */
     uint32_t *reader;                   /* per tensor: first place that reads it, op x OP_INPUT_MAX

@@ -56,6 +56,9 @@ static void push_quantise(struct work_builder *builder, struct work_unit unit, e
 void work_kernels_push(struct work_builder *builder, struct work_unit unit, enum work_pass pass,
                        struct work_items *out)
 {
+    if (builder->moved != NULL) {
+        return;
+    }
     push_quantise(builder, unit, pass, out);
     bool first = pass != PASS_FORWARD; /* forward, a unit is one op, which may join the last */
     for (uint32_t op = unit.first; op <= unit.last; op++) {
@@ -104,22 +107,40 @@ static uint32_t hosts_of(const struct dim *fold, const axis_set *cut, axis_set b
     return hosts;
 }
 
-/* cut: per dim, the axes that it can cut. Who only cuts the batch matters where an op takes whole
- * what it has of that. */
-static uint32_t dims_of(const struct model *model, const struct op *op, const axis_set *cut)
+static axis_set batch_of(const struct model *model)
 {
     const uint32_t axis = model_find_axis(model, "batch");
-    const axis_set batch = axis == NO_INDEX ? 0 : (axis_set)1 << axis;
-    const bool takes_whole = (tensor_axes(model, op) & batch & ~op->domain) != 0;
+    return axis == NO_INDEX ? 0 : (axis_set)1 << axis;
+}
+
+/* cut: per dim, the axes that it can cut. */
+static uint32_t dims_of_domain(axis_set domain, axis_set batch, bool takes_whole,
+                               const axis_set *cut)
+{
     uint32_t dims = 0;
     for (uint32_t dim = 0; dim < dim_table_count; dim++) {
         const bool only_batch = cut[dim] == batch && !takes_whole;
         if (!dim_table[dim]->cuts_chain && !only_batch &&
-            (cut[dim] & (op->domain | (takes_whole ? batch : 0))) != 0) {
+            (cut[dim] & (domain | (takes_whole ? batch : 0))) != 0) {
             dims |= 1u << dim | hosts_of(dim_table[dim], cut, batch);
         }
     }
     return dims;
+}
+
+/* Who only cuts the batch matters where an op takes whole what it has of that. */
+static uint32_t dims_of(const struct model *model, const struct op *op, const axis_set *cut)
+{
+    const axis_set batch = batch_of(model);
+    const bool takes_whole = (tensor_axes(model, op) & batch & ~op->domain) != 0;
+    return dims_of_domain(op->domain, batch, takes_whole, cut);
+}
+
+static void fill_cut(const struct model *model, axis_set cut[DIM_MAX])
+{
+    for (uint32_t dim = 0; dim < dim_table_count; dim++) {
+        cut[dim] = axes_of(model, dim_table[dim]);
+    }
 }
 
 /* --- ops of a part by their dims -------------------------------------------------------------- */
@@ -169,14 +190,73 @@ uint32_t work_kernels_find(const struct model *model, struct arena *arena,
 {
     struct grouping grouping = {.model = model, .arena = arena};
     grouping.groups = ARENA_PUSH(arena, struct work_kernels, model->op_count);
-    for (uint32_t dim = 0; dim < dim_table_count; dim++) {
-        grouping.cut[dim] = axes_of(model, dim_table[dim]);
-    }
+    fill_cut(model, grouping.cut);
     for (uint32_t part = 0; part < model->part_count; part++) {
         group_part(&grouping, part);
     }
     *out = grouping.groups;
     return grouping.count;
+}
+
+/* --- tensors of a part by the dims of their ends ---------------------------------------------- */
+
+/* dims: per tensor, of the ops of the part that write or read it, and of its own axes where it
+ * comes from another part or goes there. Gives those of the whole part. */
+static uint32_t fill_ends(const struct model *model, const struct part *part, const axis_set *cut,
+                          uint32_t *dims)
+{
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < part->op_count; i++) {
+        const struct op *op = &model->ops[part->first_op + i];
+        const uint32_t own = dims_of(model, op, cut);
+        dims[op->output] |= own;
+        for (uint32_t input = 0; input < op->input_count; input++) {
+            dims[op->inputs[input]] |= own;
+        }
+        all |= own;
+    }
+    const uint32_t ends[] = {part->input, part->carried, part->output};
+    for (uint32_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (ends[i] != NO_INDEX) {
+            dims[ends[i]] |=
+                dims_of_domain(model->tensors[ends[i]].axes, batch_of(model), false, cut);
+        }
+    }
+    return all;
+}
+
+static uint32_t push_moves(const struct model *model, struct work_moves moves, const uint32_t *dims,
+                           struct arena *arena, struct work_moves *out)
+{
+    moves.tensors = ARENA_PUSH(arena, bool, model->tensor_count);
+    for (uint32_t tensor = 0; tensor < model->tensor_count; tensor++) {
+        moves.tensors[tensor] = dims[tensor] == moves.dims;
+    }
+    *out = moves;
+    return 1;
+}
+
+uint32_t work_moves_find(const struct model *model, struct arena *arena, struct work_moves **out)
+{
+    axis_set cut[DIM_MAX];
+    uint32_t count = 0;
+    fill_cut(model, cut);
+    *out = ARENA_PUSH(arena, struct work_moves, model->part_count * model->tensor_count);
+    for (uint32_t part = 0; part < model->part_count; part++) {
+        uint32_t *dims = ARENA_PUSH(arena, uint32_t, model->tensor_count);
+        const uint32_t all = fill_ends(model, &model->parts[part], cut, dims), first = count;
+        for (uint32_t tensor = 0; tensor < model->tensor_count; tensor++) {
+            bool is_new = dims[tensor] != 0 && (dims[tensor] & all) == dims[tensor] &&
+                          dims[tensor] != all;
+            for (uint32_t i = first; i < count && is_new; i++) {
+                is_new = (*out)[i].dims != dims[tensor];
+            }
+            count += is_new ? push_moves(model, (struct work_moves){part, dims[tensor], NULL}, dims,
+                                         arena, &(*out)[count])
+                            : 0;
+        }
+    }
+    return count;
 }
 
 /* --- their kernels under a mesh --------------------------------------------------------------- */

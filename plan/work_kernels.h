@@ -21,6 +21,20 @@ struct work_kernels {
 /* All ops of all parts, each once; their number. */
 uint32_t work_kernels_find(const struct model *model, struct arena *arena,
                            struct work_kernels **out);
+/* Messages of a part alone: those of tensors that ops of the same dims write and read. */
+struct work_moves {
+    uint32_t part;
+    uint32_t dims;              /* as above; of some of the part's ops, not of all of them */
+    bool *tensors;              /* per tensor of the model */
+};
+
+/* Sets of moves, no tensor in two of them; their number. None where all ops of a part have the same
+ * dims. */
+uint32_t work_moves_find(const struct model *model, struct arena *arena, struct work_moves **out);
+/* A program of one block that holds these messages alone, but for those that travel under other
+ * work. Of the plan's mesh nothing matters but the moves' dims and where their ranks are. */
+void work_moves_build(const struct problem *problem, const struct plan *plan,
+                      const struct work_moves *moves, struct arena *arena, struct work *out);
 /* A program of one block that holds these kernels alone, forward and backward, as they are where
  * everything is kept. Each kind of the cluster's devices is a site of it. first_block and
  * last_block are NO_INDEX. */

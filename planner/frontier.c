@@ -33,6 +33,20 @@ static void prune(struct search *search, const struct mesh_node *node, enum plan
     search->certificate.pruned[bound] += node->leaf_count * node->order_count;
 }
 
+static void prune_slow(struct search *search, const struct mesh_node *node)
+{
+    prune(search, node, node->timed ? BOUND_PIPELINE : BOUND_NODE);
+}
+
+/* Behind one that is too slow all are. */
+static void prune_rest(struct search *search)
+{
+    for (uint32_t i = 0; i < search->frontier.count; i++) {
+        prune_slow(search, space_find_node(search, search->frontier.entries[i].value));
+    }
+    search->frontier.count = 0;
+}
+
 struct mesh_node *frontier_pop_node(struct search *search)
 {
     struct heap_entry first;
@@ -42,7 +56,8 @@ struct mesh_node *frontier_pop_node(struct search *search)
             return node;
         }
         if (ranking_cuts(search, node->bound_s)) {
-            prune(search, node, node->timed ? BOUND_PIPELINE : BOUND_NODE);
+            prune_slow(search, node);
+            prune_rest(search);
         } else if (node->timed) {
             return node;
         } else if (node_time(search, node)) {

@@ -125,6 +125,21 @@ static struct pipeline_terms terms_of_parts(struct search *search, const struct 
     return terms;
 }
 
+/* Cheaply, where messages of some dims do not hang on the others. */
+static bool sure_passes(struct search *search, const struct mesh_node *node,
+                        const struct plan *plan)
+{
+    struct part_times times[WORK_BLOCK_MAX];
+    if (search->moves_count == 0) {
+        return true;
+    }
+    part_times_sure(search, node, plan, times);
+    struct pipeline_terms terms = pipeline_terms_find(search->problem->model, times);
+    terms.micro_batches = space_forms(search, node)->micro_batches;
+    fill_shape(search, node, &terms);
+    return terms_pass(search, &terms);
+}
+
 static struct pipeline_terms terms_of_order(struct search *search, const struct mesh_node *node,
                                             uint32_t order)
 {
@@ -140,11 +155,12 @@ static bool time_order(struct search *search, const struct mesh_node *node, uint
 {
     const struct plan *plan = space_plan(search, node, order, &search->scratch);
     const bool alike = search->problem->cluster->accelerator_count == 1;
-    if (!alike && !compute_passes(search, node, plan)) {
+    const bool as_parts = alike && plan->groups[0].slice_count == 0;
+    if (as_parts ? !sure_passes(search, node, plan)
+                 : !alike && !compute_passes(search, node, plan)) {
         return false;
     }
-    *out = alike && plan->groups[0].slice_count == 0 ? terms_of_parts(search, plan)
-                                                     : terms_of_order(search, node, order);
+    *out = as_parts ? terms_of_parts(search, plan) : terms_of_order(search, node, order);
     fill_shape(search, node, out);
     return terms_pass(search, out);
 }

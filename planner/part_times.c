@@ -1,5 +1,6 @@
 /* Seconds of one layer of each part before any policy, priced once per setting of what can change
- * them: kernels alone by the dims that can cut them, with messages by the ranks that do. */
+ * them: kernels alone by the dims that can cut them, messages among such ops by where the ranks of
+ * those dims are, all together by the ranks that matter. */
 #include "plan/shard_rule.h"
 #include "plan/work_kernels.h"
 #include "planner/planner_inside.h"
@@ -119,12 +120,78 @@ void part_times_kernels(struct search *search, const struct mesh_node *node, uin
     }
 }
 
-/* --- with messages ---------------------------------------------------------------------------- */
+/* --- and the messages among ops that the same dims can cut ------------------------------------ */
 
 static bool is_among(uint32_t dims, uint32_t dim)
 {
     return dim != NO_INDEX && (dims >> dim & 1u) != 0;
 }
+
+static uint32_t dim_place(const struct dim *dim)
+{
+    uint32_t place = 0;
+    while (dim_table[place] != dim) {
+        place++;
+    }
+    return place;
+}
+
+/* Degrees and strides of the dims. */
+static unsigned long long moves_key(const struct plan *plan, uint32_t dims, uint32_t index)
+{
+    const struct group *group = &plan->groups[0];
+    unsigned long long key =
+        mix(TEXT_DIGEST_SEED, (uint64_t)index << 32 | plan->schedule.micro_batch);
+    uint32_t stride = 1;
+    for (uint32_t i = 0; i < group->mesh_count; i++) {
+        const struct mesh_dim *factor = &group->mesh[i];
+        const uint32_t dim = dim_place(factor->dim);
+        if (is_among(dims, dim)) {
+            key = mix(key, (uint64_t)factor->degree << 32 | stride);
+            key = mix(key, (uint64_t)dim << 8 | factor->variant);
+        }
+        stride *= factor->degree;
+    }
+    for (uint32_t i = 0; i < group->fold_count; i++) {
+        const uint32_t dim = dim_place(group->folds[i].dim);
+        key = is_among(dims, dim) ? mix(key, (uint64_t)dim << 32 | group->folds[i].degree) : key;
+    }
+    return key;
+}
+
+/* Without the host's share: it waits for nothing but itself. */
+static const struct part_times *find_moves(struct search *search, const struct plan *plan,
+                                           uint32_t index)
+{
+    const struct estimator *estimator = search->estimator;
+    const struct work_moves *moves = &search->moves[index];
+    const unsigned long long key = moves_key(plan, moves->dims, index);
+    const struct part_times *known = find(&search->moves_times, key);
+    if (known != NULL) {
+        return known;
+    }
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    struct piece piece;
+    work_moves_build(search->problem, plan, moves, &search->scratch, search->room);
+    estimator->piece(estimator->state, search->room, 0, 0, NULL, &piece);
+    arena_pop(&search->scratch, mark);
+    return add(search, &search->moves_times, key,
+               (struct part_times){piece.forward_total_s - piece.forward_s[COST_OVERHEAD],
+                                   piece.backward_total_s - piece.backward_s[COST_OVERHEAD], 0.0});
+}
+
+void part_times_sure(struct search *search, const struct mesh_node *node, const struct plan *plan,
+                     struct part_times out[WORK_BLOCK_MAX])
+{
+    part_times_kernels(search, node, 0, out);
+    for (uint32_t i = 0; i < search->moves_count; i++) {
+        const struct part_times *times = find_moves(search, plan, i);
+        out[search->moves[i].part].forward_s += times->forward_s;
+        out[search->moves[i].part].backward_s += times->backward_s;
+    }
+}
+
+/* --- with messages ---------------------------------------------------------------------------- */
 
 /* The ranks that can change the part: which, where, on whose behalf. */
 static unsigned long long part_key(const struct search *search, const struct shard_mesh *mesh,
@@ -177,6 +244,7 @@ void part_times_open(struct search *search)
 {
     const struct model *model = search->problem->model;
     search->kernels_count = work_kernels_find(model, search->arena, &search->kernels);
+    search->moves_count = work_moves_find(model, search->arena, &search->moves);
     search->part_dims = ARENA_PUSH(search->arena, uint32_t, model->part_count);
     for (uint32_t i = 0; i < search->kernels_count; i++) {
         search->part_dims[search->kernels[i].part] |= search->kernels[i].dims;

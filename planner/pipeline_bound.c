@@ -20,6 +20,10 @@
  * comes back: with few micro-batches that is longer than the work of any one stage. */
 #include "planner/planner_inside.h"
 
+/* A bound is looked for in steps that begin with that share of it, to that share of it. */
+#define BOUND_STEP 0.02
+#define BOUND_PRECISION 1e-5
+
 static double both_s(const struct part_times *times)
 {
     return times->forward_s + times->backward_s;
@@ -155,22 +159,20 @@ bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s)
            (fills(terms) && capacity(terms, step_s) < terms->layers);
 }
 
+/* The step grows from what is too short until it is not, then halves what is not known. */
 double pipeline_bound_s(const struct pipeline_terms *terms)
 {
-    double low = plain_bound_s(terms);
-    if (!fills(terms)) {
+    double low = plain_bound_s(terms), more = BOUND_STEP * low;
+    if (!fills(terms) || capacity(terms, low) >= terms->layers) {
         return low;
     }
-    const double most = terms->layer_s * terms->layers + terms->first_s + terms->last_s +
-                        terms->again_s * terms->layers + 2.0 * terms->stages * terms->send_s;
-    double high = terms->micro_batches * most + most;
-    for (uint32_t i = 0; i < 24; i++) {
-        const double middle = 0.5 * (low + high);
-        if (capacity(terms, middle) < terms->layers) {
-            low = middle;
-        } else {
-            high = middle;
-        }
+    while (capacity(terms, low + more) < terms->layers) {
+        low += more;
+        more *= 2.0;
+    }
+    while (more > BOUND_PRECISION * low) {
+        more *= 0.5;
+        low += capacity(terms, low + more) < terms->layers ? more : 0.0;
     }
     return low;
 }

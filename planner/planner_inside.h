@@ -141,7 +141,9 @@ struct search {
     struct work_kernels *kernels;   /* all of the model's */
     uint32_t kernels_count;
     uint32_t *part_dims;            /* per part of the model: dims that can cut one of its ops */
-    struct times_table kernel_times, part_times;
+    struct work_moves *moves;   /* all of the model's */
+    uint32_t moves_count;
+    struct times_table kernel_times, moves_times, part_times;
     struct work *room;              /* for programs that are priced and forgotten */
     struct arena stream_arena;      /* of the streams below; emptied between nodes when it grows */
     struct stream_entry *streams[TABLE_BUCKETS];
@@ -237,6 +239,10 @@ void part_times_open(struct search *search);
  * of a policy makes a layer shorter. */
 void part_times_kernels(struct search *search, const struct mesh_node *node, uint32_t kind,
                         struct part_times out[WORK_BLOCK_MAX]);
+/* No more than with all messages: kernels and those messages that few dims decide. Of one kind of
+ * device. */
+void part_times_sure(struct search *search, const struct mesh_node *node, const struct plan *plan,
+                     struct part_times out[WORK_BLOCK_MAX]);
 /* With the messages that the plan's mesh asks for, before any policy; of one kind of device. */
 void part_times_whole(struct search *search, const struct plan *plan,
                       struct part_times out[WORK_BLOCK_MAX]);
