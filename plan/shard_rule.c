@@ -290,8 +290,8 @@ double shard_count_elements(const struct shard_mesh *mesh, const struct tensor *
         for (uint32_t i = 0; i < mesh->atom_count; i++) {
             ranks *= state->at[i] == (int8_t)axis ? mesh->atoms[i].size : 1;
         }
-        elements *= (double)(ranks == 1 ? mesh->sizes[axis]
-                                        : number_ceil_div(mesh->sizes[axis], ranks));
+        elements *=
+            (double)(ranks == 1 ? mesh->sizes[axis] : number_ceil_div(mesh->sizes[axis], ranks));
     }
     return elements;
 }

@@ -246,8 +246,8 @@ uint32_t work_moves_find(const struct model *model, struct arena *arena, struct 
         uint32_t *dims = ARENA_PUSH(arena, uint32_t, model->tensor_count);
         const uint32_t all = fill_ends(model, &model->parts[part], cut, dims), first = count;
         for (uint32_t tensor = 0; tensor < model->tensor_count; tensor++) {
-            bool is_new = dims[tensor] != 0 && (dims[tensor] & all) == dims[tensor] &&
-                          dims[tensor] != all;
+            bool is_new =
+                dims[tensor] != 0 && (dims[tensor] & all) == dims[tensor] && dims[tensor] != all;
             for (uint32_t i = first; i < count && is_new; i++) {
                 is_new = (*out)[i].dims != dims[tensor];
             }

@@ -1,5 +1,5 @@
 /* Smallest bottleneck: like layers by raising a threshold through the finite set of stage times,
- * unlike ones by dynamic programming over the ends of prefixes. */
+ * unlike ones by halving it, or by dynamic programming over the ends of prefixes. */
 #include "planner/partition.h"
 
 #include <assert.h>
@@ -87,9 +87,48 @@ static bool find_alike(const struct partition_problem *problem, uint32_t *counts
     return true;
 }
 
-/* --- unlike layers: a shorter prefix may be harder, since what a stage holds moves ------------ */
+/* --- unlike layers without limits of memory ---------------------------------------------------- */
 
 #define NO_WAY_S 1e300
+/* Values that are as near to one another are tried one by one. */
+#define NEAR_FRAC 1e-12
+
+/* What to try between what is too little and what has been reached. */
+static double between_s(const struct partition_problem *problem, double low_s, double high_s)
+{
+    const double ceiling_s = problem->ceiling_s > 0.0 ? problem->ceiling_s : NO_WAY_S;
+    const double wide_s = 1.25 * low_s < ceiling_s ? 1.25 * low_s : ceiling_s;
+    return high_s == NO_WAY_S                    ? (wide_s > low_s ? wide_s : low_s)
+           : high_s - low_s < NEAR_FRAC * high_s ? low_s
+                                                 : 0.5 * (low_s + high_s);
+}
+
+/* Where layers only add time on either side, a shorter prefix is easier again: filling from the
+ * last stage tells whether a bottleneck will do. */
+static bool find_free(const struct partition_problem *problem, uint32_t *counts)
+{
+    double low_s = problem->floor_s, high_s = NO_WAY_S;
+    while (low_s < high_s) {
+        double next_s;
+        if (fill(problem, between_s(problem, low_s, high_s), counts, &next_s) == 0) {
+            high_s = slowest_s(problem, counts);
+            continue;
+        }
+        if (next_s < 0.0 || (problem->ceiling_s > 0.0 && next_s > problem->ceiling_s)) {
+            return false;
+        }
+        low_s = next_s;
+    }
+    double next_s;
+    return fill(problem, high_s, counts, &next_s) == 0;
+}
+
+static bool is_free(const struct partition_problem *problem)
+{
+    return problem->fits == NULL && problem->range_s == NULL && problem->least == 1;
+}
+
+/* --- unlike layers: a shorter prefix may be harder, since what a stage holds moves ------------ */
 
 /* How far above the floor the bottleneck is looked for, step by step: the lower the ceiling, the
  * fewer ends of prefixes come into question. */
@@ -244,8 +283,9 @@ bool partition_find(const struct partition_problem *problem, struct arena *arena
     if ((uint64_t)problem->stages * problem->least > problem->layers) {
         return false;
     }
-    const bool found =
-        problem->alike ? find_alike(problem, counts) : find_unlike(problem, arena, counts);
+    const bool found = problem->alike     ? find_alike(problem, counts)
+                       : is_free(problem) ? find_free(problem, counts)
+                                          : find_unlike(problem, arena, counts);
     if (found && problem->alike && problem->weighs) {
         partition_weigh(problem, arena, counts);
     }

@@ -41,8 +41,7 @@ static bool may_fit(struct search *search, struct mesh_node *node, const struct 
     return !node->unfit || search->options->no_prune;
 }
 
-static void search_forms(struct search *search, const struct mesh_node *node,
-                         struct orders *orders)
+static void search_forms(struct search *search, const struct mesh_node *node, struct orders *orders)
 {
     struct leaf leaf = {.node = node->index};
     const struct forms *forms = space_forms(search, node);
@@ -95,6 +94,12 @@ static void bound_nodes(struct search *search)
     }
 }
 
+/* Nodes that need no more looking at. */
+static uint32_t count_settled(const struct search *search, uint32_t waiting)
+{
+    return search->nodes.count - search->frontier.count - waiting;
+}
+
 /* Nodes that were probed and are to be searched, by their bound. */
 struct waiting {
     struct mesh_node **nodes;
@@ -118,11 +123,11 @@ static void probe_nodes(struct search *search, struct waiting *out)
         }
         const uint32_t count = search->probe_count;
         const double threshold_s = ranking_threshold_s(search);
-        tell(search, "looked into", out->count);
+        tell(search, "looked into", count_settled(search, 1));
         probe_node(search, node);
         out->nodes[out->count++] = node;
-        const bool is_idle = search->probe_count == search->options->top &&
-                             !has_found(search, count, threshold_s);
+        const bool is_idle =
+            search->probe_count == search->options->top && !has_found(search, count, threshold_s);
         fruitless = is_idle ? fruitless + 1 : 0;
     }
     if (!search->options->no_prune && search->probe_count == 0) {
@@ -133,17 +138,16 @@ static void probe_nodes(struct search *search, struct waiting *out)
 /* Those behind a node have no smaller bound. */
 static void search_nodes(struct search *search)
 {
-    struct waiting waiting = {
-        ARENA_PUSH(search->arena, struct mesh_node *, search->nodes.count), 0};
+    struct waiting waiting = {ARENA_PUSH(search->arena, struct mesh_node *, search->nodes.count),
+                              0};
     bound_nodes(search);
     probe_nodes(search, &waiting);
     for (uint32_t i = 0;; i++) {
-        struct mesh_node *node =
-            i < waiting.count ? waiting.nodes[i] : frontier_pop_node(search);
+        struct mesh_node *node = i < waiting.count ? waiting.nodes[i] : frontier_pop_node(search);
         if (node == NULL) {
             break;
         }
-        tell(search, "searched", i);
+        tell(search, "searched", count_settled(search, i < waiting.count ? waiting.count - i : 1));
         search_node(search, node);
         if (search->stopped) {
             search->certificate.lower_bound_s = node->bound_s; /* it may be unfinished */

@@ -57,7 +57,8 @@ struct planner_options {
     uint32_t top;                   /* plans wanted, >= 1 */
     bool no_prune;                  /* evaluate every leaf */
     uint64_t budget;                /* leaves to evaluate at most, 0: no limit */
-    /* Called once per mesh and pass, with no effect on the answer; NULL: nobody asks. */
+    /* Called before each mesh that a pass looks at, with no effect on the answer; NULL: nobody
+     * asks. */
     void (*progress)(void *state, const struct planner_progress *at);
     void *progress_state;
 };
