@@ -87,7 +87,7 @@ static bool find_alike(const struct partition_problem *problem, uint32_t *counts
     return true;
 }
 
-/* --- unlike layers without limits of memory ---------------------------------------------------- */
+/* --- unlike layers without limits of memory --------------------------------------------------- */
 
 #define NO_WAY_S 1e300
 /* Values that are as near to one another are tried one by one. */
