@@ -7,7 +7,7 @@
 
 #define SHOWN_COLUMNS 100u /* of a source line; longer ones are clipped around the fault */
 #define SHOWN_BEFORE 60u
-#define SHOWN_BEGIN 400u /* characters of a message that quotes something huge; its end says why */
+#define SHOWN_BEGIN 1000u /* characters of a message that quotes something huge; its end says why */
 #define SHOWN_END 200u
 
 struct code_row {

@@ -46,8 +46,10 @@ static void check_accepted(struct plan_rules *rules, const struct dim *dim, uint
                         plan_rule_hint(rules, "set %s to 1 or name another runtime", dim->name),
                         "runtime '%s' has no dimension %s", runtime->name, dim->name);
     else if (!runtime_accepts_variant(runtime, dim->variants[variant].name))
-        plan_rule_break(rules, DIAG_P420, NULL, "runtime '%s' does not know the variant '%s' of %s",
-                        runtime->name, dim->variants[variant].name, dim->name);
+        plan_rule_break(rules, DIAG_P420,
+                        plan_rule_hint(rules, "name another variant, or set %s to 1", dim->name),
+                        "runtime '%s' does not know the variant '%s' of %s", runtime->name,
+                        dim->variants[variant].name, dim->name);
 }
 
 static void check_mesh_dim(struct plan_rules *rules, const struct group *group, uint32_t index)
@@ -219,7 +221,7 @@ static void check_devices(struct plan_rules *rules, const struct group *group)
     const uint64_t spare = group->slice_count == 0 ? rules->problem->setup->spare_devices : 0;
     plan_rule_slices(rules, group);
     if (used > have)
-        plan_rule_break(rules, DIAG_P413, NULL,
+        plan_rule_break(rules, DIAG_P413, "lower a degree, or name a larger cluster",
                         "the degrees%s multiply to %llu devices, but there are %llu",
                         where(rules, group), (unsigned long long)used, (unsigned long long)have);
     else if (have - used > spare)

@@ -50,14 +50,17 @@ static void check_layers(struct plan_rules *rules, uint32_t stages)
         check_even(rules, chunks, model_layers);
     if (schedule->layers == NULL || model_layers == 0) {
         if (model_layers != 0 && chunks > model_layers)
-            plan_rule_break(rules, DIAG_P418, NULL,
+            plan_rule_break(rules, DIAG_P418,
+                            plan_rule_hint(rules, "at most %u stages x chunks", model_layers),
                             "%llu chunks of stages cannot share %u layers: each needs one",
                             (unsigned long long)chunks, model_layers);
         return;
     }
     if (schedule->stages != stages) {
-        plan_rule_break(rules, DIAG_P418, NULL, "layers are given for %u stages, the mesh has %u",
-                        schedule->stages, stages);
+        plan_rule_break(rules, DIAG_P418,
+                        plan_rule_hint(rules, "a list of layers for each of %u stages", stages),
+                        "layers are given for %u stages, the mesh has %u", schedule->stages,
+                        stages);
         return;
     }
     for (uint64_t i = 0; i < chunks; i++) {
@@ -65,7 +68,7 @@ static void check_layers(struct plan_rules *rules, uint32_t stages)
         /* The ends of the chain sit in the first and the last chunk, which may hold nothing
          * else. */
         if (schedule->layers[i] == 0 && i != 0 && i + 1 != chunks)
-            plan_rule_break(rules, DIAG_P418, NULL,
+            plan_rule_break(rules, DIAG_P418, "take one from a neighbour, or use fewer chunks",
                             "chunk %llu of stage %llu has no layer: each needs one",
                             (unsigned long long)(i % schedule->chunks),
                             (unsigned long long)(i / schedule->chunks));

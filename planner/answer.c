@@ -14,19 +14,22 @@ void answer_refuse(const struct search *search, struct diag *diag)
                   problem->cluster->device_count);
         return;
     }
-    diag_push(diag, DIAG_P460, (struct diag_place){0},
-              "`shardplan check` with the same flags and all degrees given names the broken rules",
-              "no plan of model '%s' on %u devices is legal with the given flags: global batch "
-              "%llu, sequence %llu; of "
-              "%llu meshes %llu break a rule of dimensions or of runtime '%s', %llu do not divide "
-              "what they cut, %llu "
-              "do not divide the batch, %llu run no schedule with the given policies",
-              problem->model->name, space_count_devices(search),
-              (unsigned long long)problem->setup->global_batch,
-              (unsigned long long)problem->setup->seq_length, (unsigned long long)faults->meshes,
-              (unsigned long long)faults->mesh, problem->setup->runtime->name,
-              (unsigned long long)faults->axes, (unsigned long long)faults->batch,
-              (unsigned long long)faults->shapes);
+    diag_push(
+        diag, DIAG_P460, (struct diag_place){0},
+        faults->batch == faults->meshes
+            ? "a global batch that is a multiple of replicas x micro-batch, or fewer replicas"
+            : "`shardplan check` with the same flags and all degrees given names the broken rules",
+        "no plan of model '%s' on %u devices is legal with the given flags: global batch "
+        "%llu, sequence %llu; of "
+        "%llu meshes %llu break a rule of dimensions or of runtime '%s', %llu do not divide "
+        "what they cut, %llu "
+        "do not divide the batch, %llu run no schedule with the given policies",
+        problem->model->name, space_count_devices(search),
+        (unsigned long long)problem->setup->global_batch,
+        (unsigned long long)problem->setup->seq_length, (unsigned long long)faults->meshes,
+        (unsigned long long)faults->mesh, problem->setup->runtime->name,
+        (unsigned long long)faults->axes, (unsigned long long)faults->batch,
+        (unsigned long long)faults->shapes);
 }
 
 static void judge_again(const struct search *search, struct ranked_plan *out)

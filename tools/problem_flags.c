@@ -154,7 +154,8 @@ const struct flag *problem_flags_build(struct arena *arena)
 static bool read_either(struct command *command, const char *first, const char *second,
                         uint64_t *out)
 {
-    return command_count(command, command_has(command, first) ? first : second, out);
+    const bool other = !command_has(command, first) && command_has(command, second);
+    return command_count(command, other ? second : first, out);
 }
 
 /* Batch and lengths: a task that generates has words of its own for them. */

@@ -131,6 +131,17 @@ static void dump_band(struct command *command, const struct question *question, 
     }
 }
 
+/* On devices of several sizes the stage that decides need not be the one with most in it. */
+static const char *fullest_word(const struct estimate *estimate)
+{
+    for (uint32_t i = 1; i < estimate->stage_count; i++) {
+        if (estimate->stages[i].capacity_bytes != estimate->stages[0].capacity_bytes) {
+            return "tightest";
+        }
+    }
+    return "fullest";
+}
+
 static void dump_rates(struct command *command, const struct question *question,
                        const struct verdict *verdict)
 {
@@ -169,7 +180,7 @@ static void dump_rates(struct command *command, const struct question *question,
     text_push(out, "memory   %s of %s usable per device", report_bytes(arena, estimate->peak_bytes),
               report_bytes(arena, estimate->capacity_bytes));
     if (estimate->stage_count > 1) {
-        text_push(out, ", on the fullest stage, %u", estimate->fullest_stage);
+        text_push(out, ", on the %s stage, %u", fullest_word(estimate), estimate->fullest_stage);
     }
     text_push(out, "%s\n", estimate->fits ? "" : ": DOES NOT FIT");
 }
@@ -236,7 +247,8 @@ static void dump_memory(struct command *command, const struct estimate *estimate
     text_push(&command->out, "\n");
     table_dump(&table, &command->out);
     if (estimate->stage_count > 1) {
-        text_push(&command->out, "of stage %u, the fullest, at its peak\n", which);
+        text_push(&command->out, "of stage %u, the %s, at its peak\n", which,
+                  fullest_word(estimate));
     }
 }
 

@@ -98,10 +98,10 @@ static void dump_larger(struct command *command, const struct question *question
     const uint64_t devices = (uint64_t)(cluster->device_count / last) * degree;
     text_push(
         &command->out,
-        "\nThe smallest cluster of this kind found to fit it has %s devices: %u instead of %u\n"
-        "domains of level '%s'.\n",
-        report_count(command->arena, devices), degree, last,
-        cluster->levels[cluster->level_count - 1].name);
+        "\nThe smallest cluster of this kind found to fit it has %s devices: level '%s' of degree\n"
+        "%u, here it is %u.\n",
+        report_count(command->arena, devices), cluster->levels[cluster->level_count - 1].name,
+        degree, last);
 }
 
 void shortage_dump(struct command *command, const struct question *question,
