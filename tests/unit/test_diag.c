@@ -176,7 +176,7 @@ START_TEST(quotes_of_any_length_are_clipped)
     quoted[sizeof quoted - 1] = '\0';
     diag_push(&diag, DIAG_B110, place(quoted, 0, 0, NULL), quoted, "'%s' is no word", quoted);
     const char *text = dump();
-    ck_assert_uint_lt(strlen(text), 3 * 2 * 700);
+    ck_assert_uint_lt(strlen(text), 3 * 2 * 1300);
     ck_assert_ptr_nonnull(strstr(text, "\xb6...\xc3"));
     ck_assert_ptr_nonnull(strstr(text, "\xb6' is no word [B110]\n"));
     arena_release(&arena);
