@@ -58,6 +58,10 @@ static uint64_t pass_keeping(struct search *search, const struct class_orders *o
         struct pipeline_terms terms = variant->terms;
         terms.again_layers = again < search->layers ? again : search->layers;
         terms.again_s = least_again_s(variant->work, variant->least);
+        if (terms.uneven && again > 0) {
+            pipeline_add_again(&terms, variant->work, variant->least, leaf->form.chunks,
+                               ranking_threshold_s(search));
+        }
         passes[i] = node_form_passes(search, &terms, &leaf->form);
         passing += passes[i];
     }

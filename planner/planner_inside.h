@@ -218,6 +218,12 @@ double pipeline_bound_s(const struct pipeline_terms *terms);
 /* Is the bound above the step time? Much cheaper than the bound itself. */
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s);
 
+/* --- pipeline_again.c ------------------------------------------------------------------------- */
+/* Of unlike layers, what the program's form of layers adds to their terms where a step is to take
+ * no longer than that; least: pieces as for the terms. */
+void pipeline_add_again(struct pipeline_terms *terms, const struct work *work,
+                        const struct piece *least, uint32_t chunks, double step_s);
+
 /* --- pipeline_sites.c ------------------------------------------------------------------------- */
 /* Of every block the shortest times on any site; the pieces themselves where there is one. */
 const struct piece *pipeline_fastest(const struct work *work, const struct piece *pieces,
