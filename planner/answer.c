@@ -72,6 +72,9 @@ void answer_fill(struct search *search, struct planner_result *out)
         if (certificate->complete || certificate->lower_bound_s > best) {
             certificate->lower_bound_s = best;
         }
+        if (search->open_s > 0.0 && search->open_s < certificate->lower_bound_s) {
+            certificate->lower_bound_s = search->open_s;
+        }
         certificate->gap_frac = (best - certificate->lower_bound_s) / best;
     } else if (search->least_over.layers != NULL) {
         fill_ranked(search, &search->least_over, &out->least_over);

@@ -11,9 +11,7 @@ bool layout_is_alike(const struct model *model)
     return model->run_count <= 3;
 }
 
-/* Seconds and blocks of layers along the chain, as prefix sums; "again": in the form of the layers
- * that do not keep all. */
-/* Seconds of the layers before each end, on one site. */
+/* Seconds of the layers before each end, on one site; "again": where not all is kept. */
 struct prefix {
     double *plain_s, *again_s; /* [end] */
 };
@@ -29,6 +27,7 @@ struct layout {
     uint32_t recomputed;                   /* per chunk */
     bool alike;                            /* one kind of middle layer */
     bool is_mixed;                         /* stages on several sites */
+    bool splits;                           /* the schedule has weight gradients of its own */
     bool grows;                            /* no layer, added in front, makes a chunk shorter */
     const uint32_t *caps;                  /* most layers per stage by memory, NULL: ask */
     uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
@@ -361,19 +360,25 @@ static struct partition_problem pose(struct layout *layout, const struct layout_
     return problem;
 }
 
+/* What memory allows is asked of unlike layers once per stage and first layer. */
+static void open_room(struct layout *layout, const struct layout_room *room, struct arena *arena)
+{
+    const struct schedule_shape *shape = &layout->load->work->shape;
+    layout->caps = layout->alike ? room->caps : NULL;
+    if (!layout->alike && room->limited && shape->chunks == 1) {
+        const size_t beginnings = (size_t)shape->stages * (layout->search->layers + 1);
+        layout->unlike_caps = ARENA_PUSH(arena, uint32_t, beginnings);
+        memset(layout->unlike_caps, 0xff, beginnings * sizeof *layout->unlike_caps);
+    }
+}
+
 enum layout_verdict layout_partition(const struct search *search, struct load *load,
                                      struct layout_room room, uint32_t *layers, uint32_t *counts,
                                      struct arena *arena)
 {
-    const struct schedule_shape *shape = &load->work->shape;
     struct layout layout = open_layout(search, load, counts);
     fill_prefix(&layout, arena);
-    layout.caps = layout.alike ? room.caps : NULL;
-    if (!layout.alike && room.limited && shape->chunks == 1) {
-        const size_t beginnings = (size_t)shape->stages * (search->layers + 1);
-        layout.unlike_caps = ARENA_PUSH(arena, uint32_t, beginnings);
-        memset(layout.unlike_caps, 0xff, beginnings * sizeof *layout.unlike_caps);
-    }
+    open_room(&layout, &room, arena);
     const struct partition_problem problem = pose(&layout, &room);
     uint32_t *stage_counts = ARENA_PUSH(arena, uint32_t, problem.stages);
     double bottleneck_s;
@@ -403,6 +408,60 @@ bool layout_other(const struct search *search, struct load *load, struct layout_
     const bool moves = partition_climb(&problem, stage_counts);
     spread(&layout, stage_counts, layers); /* questions about memory left other rows */
     return moves;
+}
+
+/* There and back through the first chunk of a stage, once; of split backwards nobody waits for
+ * more than the forward. By micro-batch, as the stage's own time is. */
+static double pass_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
+{
+    const struct layout *layout = state;
+    const struct load *load = layout->load;
+    const struct work *work = load->work;
+    const bool splits = layout->splits, once = splits || work->forward_only;
+    const struct piece *pieces = estimator_pieces(load, stage);
+    double seconds = 0.0;
+    if (layout->alike) {
+        const double own_s = splits ? pieces[layout->plain_block].forward_total_s
+                                    : piece_s(pieces, layout->plain_block);
+        seconds = own_s * (count / work->shape.chunks);
+    } else if (!splits && work->shape.chunks == 1) {
+        seconds = stage_s(state, stage, first, count);
+    }
+    return (seconds + (once ? 1.0 : 2.0) * load->send_s) * ROUNDING / work->shape.micro_batches;
+}
+
+struct spreading {
+    const struct layout *layout;
+    const struct layout_visitor *visitor;
+    struct partition_visitor inner;
+    uint32_t *layers;
+};
+
+static bool visit_spread(void *state, const uint32_t *stage_counts)
+{
+    struct spreading *spreading = state;
+    spread(spreading->layout, stage_counts, spreading->layers);
+    const bool goes_on = spreading->visitor->visit(spreading->visitor->state);
+    spreading->inner.most_s = spreading->visitor->most_s;
+    return goes_on;
+}
+
+bool layout_each(const struct search *search, struct load *load, struct layout_room room,
+                 const struct layout_visitor *visitor, uint32_t *layers, struct arena *arena)
+{
+    const size_t chunks = (size_t)load->work->shape.stages * load->work->shape.chunks;
+    struct layout layout =
+        open_layout(search, load, ARENA_PUSH(arena, uint32_t, chunks * WORK_BLOCK_MAX));
+    fill_prefix(&layout, arena);
+    open_room(&layout, &room, arena);
+    layout.splits = visitor->splits;
+    struct spreading spreading = {&layout, visitor, {.visit = visit_spread}, layers};
+    spreading.inner.pass_s = goes_by_chunk(&layout) ? NULL : pass_s;
+    spreading.inner.state = &spreading;
+    spreading.inner.most_s = visitor->most_s;
+    const struct partition_problem problem = pose(&layout, &room);
+    spreading.inner.most_ways = visitor->most_ways;
+    return partition_each(&problem, &spreading.inner, arena);
 }
 
 /* Most layers of one stage that memory allows; 0 when not even its least. Steps that grow from a

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "planner/planner_inside.h"
 
 /* An alternative of a variant under a schedule shape. */
@@ -155,63 +156,49 @@ bool leaf_probe(struct search *search, struct variant *variant, const struct lea
     return fits;
 }
 
-/* The best of a leaf's placements so far; layers NULL: none fits. */
-struct verdict {
-    bool looked; /* at any of them */
-    struct leaf best;
-};
+/* No placement of the leaf is faster. */
+static double leaf_bound_s(const struct trial *trial, const struct leaf *leaf)
+{
+    struct pipeline_terms terms = trial->variant->terms;
+    terms.layers = trial->search->layers;
+    terms.chunks = leaf->form.chunks;
+    terms.splits = leaf->form.schedule->splits;
+    return pipeline_bound_s(&terms);
+}
 
-/* Of the placement that the trial holds. */
-static void judge_fully(struct trial *trial, struct verdict *verdict)
+static void close_leaf(struct trial *trial, const struct placing *placing, const struct leaf *leaf)
 {
     struct search *search = trial->search;
-    const struct estimator *estimator = search->estimator;
-    struct leaf *best = &verdict->best;
-    struct estimate estimate;
-    estimator->combine(estimator->state, &trial->load, false, &search->scratch, &estimate);
-    verdict->looked = true;
-    if (estimate.fits && estimate.step_s <= ranking_threshold_s(search) &&
-        (best->layers == NULL || estimate.step_s < best->step_s)) {
-        best->step_s = estimate.step_s;
-        copy_layers(search, trial, best);
+    if (placing->open) {
+        const double bound_s = leaf_bound_s(trial, leaf);
+        search->open_s = search->open_s > 0.0 ? number_smaller(search->open_s, bound_s) : bound_s;
     }
-}
-
-static bool may_win(const struct trial *trial)
-{
-    const struct search *search = trial->search;
-    const struct estimator *estimator = search->estimator;
-    return search->options->no_prune ||
-           estimator->bound(estimator->state, &trial->load) * ROUNDING <=
-               ranking_threshold_s(search);
-}
-
-static void close_verdict(struct search *search, const struct verdict *verdict)
-{
-    if (!verdict->looked) {
+    if (!placing->looked) {
         search->certificate.pruned[BOUND_PATH]++;
         return;
     }
     search->certificate.evaluated++;
-    if (verdict->best.layers != NULL) {
-        ranking_push(search, &verdict->best);
+    if (placing->best_s < 1e300) {
+        struct leaf best = *leaf;
+        best.step_s = placing->best_s;
+        memcpy(trial->layers, placing->best_layers,
+               (size_t)trial->load.work->shape.stages * leaf->form.chunks * sizeof *trial->layers);
+        copy_layers(search, trial, &best);
+        ranking_push(search, &best);
     }
 }
 
-/* Of a leaf whose layers are placed within the room. */
-static void judge_placed(struct trial *trial, struct layout_room room, const struct leaf *leaf)
+/* Of a leaf whose layers are placed. False: no placement that is fast enough fits. */
+static bool judge_placed(struct trial *trial, struct layout_room room, const struct leaf *leaf)
 {
-    struct verdict verdict = {.best = *leaf};
-    verdict.best.layers = NULL;
-    if (may_win(trial)) {
-        judge_fully(trial, &verdict);
-    }
-    if (layout_other(trial->search, &trial->load, room, trial->layers, trial->counts,
-                     &trial->search->scratch) &&
-        may_win(trial)) {
-        judge_fully(trial, &verdict);
-    }
-    close_verdict(trial->search, &verdict);
+    struct search *search = trial->search;
+    struct placing placing;
+    placement_init(search, &trial->load, trial->layers, ranking_threshold_s(search),
+                   &search->scratch, &placing);
+    placing.splits = leaf->form.schedule->splits;
+    placement_find(&placing, room, trial->counts);
+    close_leaf(trial, &placing, leaf);
+    return placing.best_s < 1e300;
 }
 
 void leaf_judge(struct search *search, struct variant *variant, const struct leaf *leaf,
@@ -225,27 +212,27 @@ void leaf_judge(struct search *search, struct variant *variant, const struct lea
     if (place(&trial, room) != LAYOUT_FOUND) {
         BUG("layers that go onto their stages do not go again");
     }
-    judge_placed(&trial, room, leaf);
+    (void)judge_placed(&trial, room, leaf);
     arena_pop(&search->scratch, mark);
 }
 
 /* Too slow is told by the time of the busiest stage alone; where no memory is the limit, whatever
- * the times, the leaf is kept in mind for when nothing fits. */
+ * the times, the leaf is kept in mind for when nothing fits. Chunk by chunk another placement may
+ * have the room that the first one lacks. */
 static enum layout_verdict judge_unlike(struct trial *trial, const struct leaf *leaf)
 {
     struct search *search = trial->search;
     const bool prunes = !search->options->no_prune;
     const struct layout_room room = {.limited = true, .step_s = find_limit_s(search)};
     const enum layout_verdict verdict = place(trial, room);
-    if (verdict == LAYOUT_FOUND) {
-        judge_placed(trial, room, leaf);
-    } else if (prunes) {
+    const bool elsewhere = verdict == LAYOUT_NO_ROOM && leaf->form.chunks > 1;
+    if (verdict == LAYOUT_FOUND || (elsewhere && prunes)) {
+        return judge_placed(trial, room, leaf) ? LAYOUT_FOUND : verdict;
+    }
+    if (prunes) {
         search->certificate.pruned[verdict == LAYOUT_NO_ROOM ? BOUND_MEMORY : BOUND_PATH]++;
     } else if (place(trial, (struct layout_room){.limited = false}) == LAYOUT_FOUND) {
-        struct verdict judged = {.best = *leaf};
-        judged.best.layers = NULL;
-        judge_fully(trial, &judged);
-        close_verdict(search, &judged);
+        (void)judge_placed(trial, (struct layout_room){.limited = false}, leaf);
     }
     return verdict;
 }

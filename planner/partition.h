@@ -46,4 +46,20 @@ void partition_weigh(const struct partition_problem *problem, struct arena *aren
  * runs before the stage once, and in it for every micro-batch. False: none is smaller. */
 bool partition_climb(const struct partition_problem *problem, uint32_t *counts);
 
+/* Told of one partition, counts per stage; false ends the walk. */
+struct partition_visitor {
+    double most_s;              /* no stage takes longer; may fall while the walk lasts */
+    /* What passes at a stage before one behind it may begin or after that has ended, as a share of
+     * the times that most_s is for; NULL: nothing. With it a stage takes no longer than what is
+     * left. */
+    double (*pass_s)(void *state, uint32_t stage, uint32_t first, uint32_t count);
+    double most_ways;           /* with more partitions within that time none is told of */
+    bool (*visit)(void *state, const uint32_t *counts);
+    void *state;
+};
+/* partition_each.c: every partition that fits, first stages short ones first. False: there are too
+ * many, or the visitor ended it. The arena is scratch. */
+bool partition_each(const struct partition_problem *problem,
+                    const struct partition_visitor *visitor, struct arena *arena);
+
 #endif

@@ -248,26 +248,21 @@ static struct layout_room place(const struct search *search, struct load *load, 
     return room;
 }
 
-/* Chooses layers: of two placements the faster that fits, or the first. */
+/* The fastest placement; where none fits, one as if memory were no limit. */
 static void choose_layers(const struct search *search, struct load *load, uint32_t *layers,
                           uint32_t *counts, struct arena *arena)
 {
-    const struct estimator *estimator = search->estimator;
-    const uint32_t chunks = load->work->shape.stages * load->work->shape.chunks;
-    uint32_t *others = ARENA_PUSH(arena, uint32_t, chunks);
+    const size_t chunks = (size_t)load->work->shape.stages * load->work->shape.chunks;
+    uint32_t *first = ARENA_PUSH(arena, uint32_t, chunks);
     const struct layout_room room = place(search, load, layers, counts, arena);
-    struct estimate one, other;
-    memcpy(others, layers, chunks * sizeof *others);
-    if (!layout_other(search, load, room, others, counts, arena)) {
-        return;
-    }
-    estimator->combine(estimator->state, load, false, arena, &other);
+    struct placing placing;
+    memcpy(first, layers, chunks * sizeof *first);
+    placement_init(search, load, layers, 1e300, arena, &placing);
+    placing.splits = true; /* or not: what passes is less if it does */
+    placement_find(&placing, room, counts);
+    memcpy(layers, placing.best_s < 1e300 ? placing.best_layers : first, chunks * sizeof *layers);
+    load->counts = counts;
     work_count_blocks(load->work, layers, counts);
-    estimator->combine(estimator->state, load, false, arena, &one);
-    if (other.fits && other.step_s < one.step_s) {
-        memcpy(layers, others, chunks * sizeof *others);
-        work_count_blocks(load->work, layers, counts);
-    }
 }
 
 void planner_complete(const struct problem *problem, const struct estimator *estimator,

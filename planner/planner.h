@@ -65,7 +65,8 @@ struct planner_options {
 
 struct certificate {
     double lower_bound_s;           /* no plan of the space is faster */
-    double gap_frac;                /* (best - lower bound) / best; 0 when complete */
+    double gap_frac;                /* (best - lower bound) / best; 0 when complete, unless the
+                                     * layers of some leaf go in more ways than are tried */
     uint64_t space_size;            /* distinct legal plans before cost */
     uint64_t evaluated;
     uint64_t pruned[BOUND_COUNT];   /* evaluated + sum of pruned = space_size when complete */

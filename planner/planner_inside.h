@@ -157,6 +157,8 @@ struct search {
     struct certificate certificate;
     uint32_t layers;                /* of the model's middle */
     struct space_faults faults;
+    double open_s;                  /* leaves not looked into in full take at least that; 0: none
+                                     * are */
     bool stopped;                   /* out of budget */
     bool fits_only;                 /* what lacks least is not asked for */
 };
@@ -374,10 +376,41 @@ enum layout_verdict layout_partition(const struct search *search, struct load *l
  * faster. False: there is none. */
 bool layout_other(const struct search *search, struct load *load, struct layout_room room,
                   uint32_t *layers, uint32_t *counts, struct arena *arena);
+/* Told of a placement that the load's counts and `layers` hold; false: it has seen enough. */
+struct layout_visitor {
+    bool (*visit)(void *state);
+    void *state;
+    double most_s;      /* busier stages are of no interest; may fall meanwhile */
+    double most_ways;   /* where there are more within that time none is visited */
+    bool splits;        /* the schedule may end with weight gradients */
+};
+/* Every placement with room, whose layers and counts are filled one after another. False: there are
+ * too many, or the visitor ended it. */
+bool layout_each(const struct search *search, struct load *load, struct layout_room room,
+                 const struct layout_visitor *visitor, uint32_t *layers, struct arena *arena);
 /* One kind of middle layer? */
 bool layout_is_alike(const struct model *model);
 /* Of alike layers: most that memory allows per stage; false when they do not suffice. */
 bool layout_caps(const struct search *search, struct load *load, uint32_t *counts, uint32_t *caps);
+
+/* --- placement.c ------------------------------------------------------------------------------ */
+struct placing {
+    const struct search *search;
+    struct load *load;
+    uint32_t *layers;       /* the placement that the load's counts hold */
+    double limit_s;         /* slower ones are of no interest */
+    struct arena *arena;
+    bool splits;            /* the schedule does */
+    uint32_t *best_layers;
+    double best_s;          /* 1e300: none fits */
+    bool looked;            /* at any of them in full */
+    bool open;              /* there are too many: some may be faster */
+};
+/* layers: as placed by layout_partition. */
+void placement_init(const struct search *search, struct load *load, uint32_t *layers,
+                    double limit_s, struct arena *arena, struct placing *out);
+/* Of all placements in that room the fastest. The load's counts are overwritten. */
+void placement_find(struct placing *placing, struct layout_room room, uint32_t *counts);
 
 /* --- stream_cache.c --------------------------------------------------------------------------- */
 #define STREAM_ARENA_BYTES (48u << 20)

@@ -1,4 +1,6 @@
-/* The search against visiting everything: random small problems, each plan judged one by one. */
+/* The search against visiting everything: random small problems, each plan judged one by one, in
+ * every placement of its layers. $SEARCH_PROBLEMS: how many, instead of PROBLEMS. */
+#include "tests/cross/all_placements.h"
 #include "tests/cross/visit_all.h"
 #include "tests/samples.h"
 
@@ -23,7 +25,9 @@ static void expect_whole(const struct certificate *certificate)
     ck_assert_msg(sum == certificate->space_size, "evaluated and pruned are %llu of %llu plans",
                   (unsigned long long)sum, (unsigned long long)certificate->space_size);
     ck_assert(certificate->complete);
-    ck_assert_double_eq(certificate->gap_frac, 0.0);
+    ck_assert_msg(certificate->gap_frac == 0.0, "gap %.3g: model %s of %u layers",
+                  certificate->gap_frac, question.problem.model->name,
+                  plan_count_layers(question.problem.model));
 }
 
 static const char *describe(uint32_t index)
@@ -90,6 +94,30 @@ static void expect_visited(const struct planner_result *found, const struct visi
     }
 }
 
+/* Of all plans and placements none is faster than the best that was found, nor than the bound. A
+ * schedule of several chains places layers in one way. */
+static void expect_placed(const struct planner_result *found, const struct visit *all,
+                          uint32_t index)
+{
+    double best_s = 1e300;
+    bool whole = true;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const bool single = all->plans[i].schedule.schedule->copies <= 1;
+        const double own_s = single ? find_placed_s(&all->plans[i]) : 1e300;
+        best_s = own_s < best_s ? own_s : best_s;
+        whole = whole && single;
+    }
+    if (found->count == 0) {
+        ck_assert_msg(best_s >= 1e300, "%s: nothing fits, placed otherwise %.17g s",
+                      describe(index), best_s);
+        return;
+    }
+    const double own_s = found->plans[0].estimate.step_s;
+    ck_assert_msg(near(own_s, best_s) || (!whole && own_s < best_s),
+                  "%s: %.17g s, in the best placement %.17g s", describe(index), own_s, best_s);
+    ck_assert_double_le(found->certificate.lower_bound_s, own_s);
+}
+
 /* A search that must stop says so, and its bound holds. */
 static void expect_truthful(const struct planner_result *whole, uint32_t index)
 {
@@ -139,7 +167,39 @@ static void throw_memory(void)
 
 static struct tallies {
     uint32_t asked, empty, unfit, found, mixed;
+    uint32_t kinds[4][2][2]; /* [network][kinds of device - 1][found] */
 } tallies;
+static const char *const networks[] = {"switches", "rings, full meshes", "meshes, tori", "graphs"};
+
+static void count_kind(bool found)
+{
+    const struct cluster *cluster = &question.cluster;
+    uint32_t network = cluster->level_count == 0 ? 3 : 0;
+    for (uint32_t i = 0; i < cluster->level_count; i++) {
+        const uint32_t own = cluster->levels[i].axis_count > 0         ? 2
+                             : cluster->levels[i].kind == LEVEL_SWITCH ? 0
+                                                                       : 1;
+        network = own > network ? own : network;
+    }
+    tallies.kinds[network][cluster->accelerator_count - 1][found]++;
+}
+
+/* As many as $SEARCH_PROBLEMS says. */
+static uint32_t count_problems(void)
+{
+    const char *text = getenv("SEARCH_PROBLEMS");
+    const unsigned long asked = text == NULL ? 0 : strtoul(text, NULL, 10);
+    return asked > 0 && asked <= 1000000 ? (uint32_t)asked : count_samples(PROBLEMS);
+}
+
+static void print_kinds(void)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        fprintf(stderr, "%-20s one kind: %5u found, %5u unfit; two kinds: %5u found, %5u unfit\n",
+                networks[i], tallies.kinds[i][0][1], tallies.kinds[i][0][0], tallies.kinds[i][1][1],
+                tallies.kinds[i][1][0]);
+    }
+}
 
 /* Every fourth: prompts alone, in which nothing comes back through the stages. */
 static void throw_task(uint32_t index)
@@ -175,7 +235,9 @@ static bool try_problem(uint32_t index)
     visit_judge(visit);
     expect_visited(&pruned, visit, true, index);
     expect_visited(&whole, visit, false, index);
+    expect_placed(&pruned, visit, index);
     expect_truthful(&whole, index);
+    count_kind(pruned.count > 0);
     tallies.unfit += pruned.count == 0;
     tallies.found += pruned.count > 0;
     tallies.mixed += pruned.count > 0 && question.cluster.accelerator_count > 1;
@@ -185,7 +247,7 @@ static bool try_problem(uint32_t index)
 START_TEST(search_finds_what_visiting_everything_finds)
 {
     begin();
-    const uint32_t problems = count_samples(PROBLEMS);
+    const uint32_t problems = count_problems();
     for (uint32_t index = 0; tallies.asked < problems; index++) {
         arena_init(&arena);
         arena_init(&judged);
@@ -201,6 +263,7 @@ START_TEST(search_finds_what_visiting_everything_finds)
         "%u problems: nothing fits in %u, plans found in %u, %u of them on two kinds of device; "
         "%u more spaces are empty\n",
         tallies.asked, tallies.unfit, tallies.found, tallies.mixed, tallies.empty);
+    print_kinds();
     ck_assert_uint_gt(tallies.found, problems / 3);
     ck_assert_uint_gt(tallies.unfit, problems / 20);
     ck_assert_uint_gt(tallies.mixed, problems / 10);

@@ -84,6 +84,42 @@ static inline void mix_kinds(struct cluster *cluster)
     }
 }
 
+/* Devices on a switch by links of unlike width, some of them joined to the next one too. */
+static inline void throw_graph(struct cluster *cluster)
+{
+    const uint32_t devices = cluster->device_count;
+    cluster->level_count = 0;
+    cluster->nodes = ARENA_PUSH(&arena, struct node, devices + 1);
+    cluster->links = ARENA_PUSH(&arena, struct link, 2 * (size_t)devices);
+    cluster->node_count = devices + 1;
+    for (uint32_t i = 0; i < devices; i++) {
+        cluster->nodes[i] = (struct node){
+            .id = text_build(&arena, "d%u", i), .kind = NODE_DEVICE, .device = i};
+        const double bandwidth_Bps = 1e9 * PICK(25, 50, 50, 100);
+        const struct link link = {.from = i,
+                                  .to = devices,
+                                  .bandwidth_Bps = bandwidth_Bps,
+                                  .latency_s = 2e-6,
+                                  .link = LINK_RAW};
+        cluster->links[cluster->link_count++] = link;
+        if (i + 1 < devices && random_pop_below(&dice, 3) == 0) {
+            cluster->links[cluster->link_count] = link;
+            cluster->links[cluster->link_count].bandwidth_Bps = 4.0 * bandwidth_Bps;
+            cluster->links[cluster->link_count++].to = i + 1;
+        }
+    }
+    cluster->nodes[devices] = (struct node){.id = "switch", .kind = NODE_SWITCH};
+}
+
+/* One or two axes. */
+static inline void throw_axes(struct level *level)
+{
+    level->axis_count = 1 + random_pop_below(&dice, 2);
+    level->shape[0] = level->axis_count == 1 ? level->degree : pick_divisor(level->degree, 1);
+    level->shape[1] = level->degree / level->shape[0];
+    level->wraps_at = 1;
+}
+
 /* Levels of any kind whose degrees multiply to the devices, each slower than the one inside. */
 static inline void throw_cluster(uint32_t devices)
 {
@@ -95,22 +131,28 @@ static inline void throw_cluster(uint32_t devices)
                                 .accelerators = question.accelerators,
                                 .accelerator_count = 1};
     question.accelerators[0] = zoo_cluster.accelerators[0];
+    const bool is_graph = devices > 1 && random_pop_below(&dice, 5) == 0;
     double bandwidth_Bps = 1e9 * (50.0 + 800.0 * random_pop_unit(&dice));
     for (uint32_t left = devices; left > 1 || cluster->level_count == 0;) {
         const uint32_t degree = left == 1 ? 1 : pick_divisor(left, 2);
-        const uint32_t kind = random_pop_below(&dice, 3);
+        const enum level_kind kind =
+            (enum level_kind)random_pop_below(&dice, LEVEL_KIND_COUNT + 1) % LEVEL_KIND_COUNT;
         struct level *level = &cluster->levels[cluster->level_count];
         *level = (struct level){.name = names[cluster->level_count],
                                 .degree = degree,
-                                .kind = kind == 0   ? LEVEL_RING
-                                        : kind == 1 ? LEVEL_FULLMESH
-                                                    : LEVEL_SWITCH,
+                                .kind = kind,
                                 .bandwidth_Bps = bandwidth_Bps,
                                 .link = LINK_RAW,
                                 .latency_s = 1e-6 * (1.0 + 9.0 * random_pop_unit(&dice))};
+        if (kind == LEVEL_MESH || kind == LEVEL_TORUS) {
+            throw_axes(level);
+        }
         cluster->level_count++;
         left /= degree;
         bandwidth_Bps *= 0.02 + 0.9 * random_pop_unit(&dice);
+    }
+    if (is_graph) {
+        throw_graph(cluster);
     }
     if (devices > 1 && random_pop_below(&dice, 3) == 0) {
         mix_kinds(cluster);
