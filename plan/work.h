@@ -81,6 +81,8 @@ struct work_message {
     uint32_t period;                /* happens once in so many steps, >= 1 */
     uint32_t distance;              /* steps until its result is needed: 0 this step, 1 one step
                                      * stale */
+    bool turns;                     /* the layers of a chunk, from its last, each in the next step
+                                     * of the period; off: all in one */
 };
 
 struct work_item {
@@ -121,6 +123,7 @@ struct work_weights {
     bool gather_each_micro_batch;   /* sharded parameters: gathered for every forward and
                                      * backward */
     uint32_t period, distance;      /* of the gradient sum */
+    bool turns;
     double extra_state_bytes;       /* per element: anchors, outer momentum */
     bool is_matrix;                 /* updated as matrices (optimizer.matrix_steps) */
     double orthogonal_flops;        /* of a step, all of them; this over their shorter sides: */

@@ -29,6 +29,9 @@ static void dump_message(const struct work_message *message, struct json_writer 
     if (message->period > 1) {
         json_push_key_u64(out, "period", message->period);
     }
+    if (message->turns) {
+        json_push_key_bool(out, "turns", true);
+    }
     if (message->distance > 0) {
         json_push_key_u64(out, "distance", message->distance);
     }

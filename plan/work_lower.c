@@ -73,7 +73,8 @@ static struct work_message message_of(const struct work_weights *weights, enum c
                                  .overlap = OVERLAP_NONE,
                                  .pieces = 1,
                                  .period = weights->period,
-                                 .distance = weights->distance};
+                                 .distance = weights->distance,
+                                 .turns = weights->turns};
 }
 
 /* Parameters that are sharded themselves travel for every forward and backward, the others once,
@@ -87,6 +88,7 @@ static void push_gathers(struct work *work, struct work_block *block,
             message_of(weights, COLLECTIVE_ALL_GATHER, weights->parameter_group, bytes);
         gather.overlap = OVERLAP_BLOCK;
         gather.period = 1;
+        gather.turns = false;
         work_push_message(&block->forward, arena, gather);
         if (block->backward.count > 0) {
             work_push_message(&block->backward, arena, gather);

@@ -83,23 +83,33 @@ void sim_draw_messages(struct step_run *run)
 /* --- once a step: gathers and sums ------------------------------------------------------------ */
 
 /* Share of a message that this step carries: all of a rare one in the step it is due, or an
- * equal share in each. */
-static double due_share(const struct step_run *run, const struct move *move, uint32_t step)
+ * equal share in each. turn: layers of the chunk behind its own. */
+static double due_share(const struct step_run *run, const struct work_message *message,
+                        uint32_t step, uint32_t turn)
 {
-    const uint32_t period = move->message->period;
+    const uint32_t period = message->period;
     if (run->step_count < period) {
         return 1.0;
     }
-    return (step + 1) % period == 0 ? (double)period : 0.0;
+    return (step + 1 + (message->turns ? turn : 0)) % period == 0 ? (double)period : 0.0;
 }
 
+/* Which of a layer's messages once a step are meant, for which layer. */
+struct once {
+    const struct move *moves;
+    uint32_t count;
+    bool later; /* those that a later step waits for */
+    uint32_t turn;
+};
+
 /* One layer's gathers, or sums, one after another behind a task. */
-static uint32_t push_moves(struct step_run *run, const struct move *moves, uint32_t count,
-                           bool later, uint32_t step, uint32_t after)
+static uint32_t push_moves(struct step_run *run, const struct once *once, uint32_t step,
+                           uint32_t after)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const double share = due_share(run, &moves[i], step);
-        if ((moves[i].message->distance > 0) == later && share > 0.0) {
+    const struct move *moves = once->moves;
+    for (uint32_t i = 0; i < once->count; i++) {
+        const double share = due_share(run, moves[i].message, step, once->turn);
+        if ((moves[i].message->distance > 0) == once->later && share > 0.0) {
             sim_draw_messages(run);
             after = emit_move(&run->emit, EMIT_DATA, &moves[i], share, after);
         }
@@ -134,13 +144,15 @@ static void push_gathers(struct builder *builder)
     builder->gathered = ARENA_PUSH(run->arena, uint32_t *, chunks);
     for (uint32_t local = 0; local < chunks; local++) {
         const uint32_t chunk = sim_find_chunk(run, builder->stage, local);
-        builder->gathered[local] = ARENA_PUSH(run->arena, uint32_t, count_layers(run, chunk));
+        const uint32_t layers = count_layers(run, chunk);
+        builder->gathered[local] = ARENA_PUSH(run->arena, uint32_t, layers);
         uint32_t layer = 0;
         for (uint32_t i = 0; i < run->order_count; i++) {
             const uint32_t block = run->order[i];
             for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
-                last = push_moves(run, scripts->gathers[block], run->gather_counts[block], false,
-                                  builder->step, last);
+                const struct once once = {scripts->gathers[block], run->gather_counts[block], false,
+                                          layers - 1 - layer};
+                last = push_moves(run, &once, builder->step, last);
                 builder->gathered[local][layer++] = last;
             }
         }
@@ -161,16 +173,15 @@ static void push_sums(struct builder *builder, uint32_t chunk, bool later)
 {
     struct step_run *run = builder->run;
     const struct site_scripts *scripts = sim_find_scripts(run, builder->stage);
+    uint32_t turn = 0;
     for (uint32_t i = run->order_count; i-- > 0;) {
         const uint32_t block = run->order[i];
-        for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
-            builder->data_last = push_moves(run, scripts->sums[block], run->sum_counts[block],
-                                            later, builder->step, builder->data_last);
-            if (later) {
-                builder->data_last =
-                    push_moves(run, scripts->gathers[block], run->gather_counts[block], later,
-                               builder->step, builder->data_last);
-            }
+        for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++, turn++) {
+            const struct once sums = {scripts->sums[block], run->sum_counts[block], later, turn};
+            const struct once gathers = {scripts->gathers[block],
+                                         later ? run->gather_counts[block] : 0, later, turn};
+            builder->data_last = push_moves(run, &sums, builder->step, builder->data_last);
+            builder->data_last = push_moves(run, &gathers, builder->step, builder->data_last);
         }
     }
 }
@@ -223,7 +234,7 @@ static void wait_for_gather(struct step_run *run, uint32_t gathered)
     }
 }
 
-static void push_layer_sums(struct builder *builder, uint32_t block)
+static void push_layer_sums(struct builder *builder, uint32_t block, uint32_t turn)
 {
     struct step_run *run = builder->run;
     const struct site_scripts *scripts = sim_find_scripts(run, builder->stage);
@@ -231,8 +242,8 @@ static void push_layer_sums(struct builder *builder, uint32_t block)
         return;
     }
     builder->data_last = emit_join(&run->emit, builder->data_last, run->emit.cursor);
-    builder->data_last = push_moves(run, scripts->sums[block], run->sum_counts[block], false,
-                                    builder->step, builder->data_last);
+    const struct once once = {scripts->sums[block], run->sum_counts[block], false, turn};
+    builder->data_last = push_moves(run, &once, builder->step, builder->data_last);
 }
 
 struct slot_part {
@@ -247,7 +258,7 @@ static void push_layers(struct builder *builder, const struct slot_part *part)
     const struct slot *slot = slots_find(&run->slots, part->slot);
     const uint32_t chunk = run->slots.model_chunk[part->slot];
     const bool forward = slot->kind == SLOT_FORWARD;
-    uint32_t layer = 0;
+    uint32_t layer = 0, turn = 0;
     for (uint32_t i = 0; i < run->order_count; i++) {
         const uint32_t block = run->order[forward ? i : run->order_count - 1 - i];
         for (uint32_t k = 0; k < sim_find_counts(run->load, chunk)[block]; k++) {
@@ -256,7 +267,7 @@ static void push_layers(struct builder *builder, const struct slot_part *part)
             }
             push_layer(run, builder->stage, block, slot->kind);
             if (part->sums) {
-                push_layer_sums(builder, block);
+                push_layer_sums(builder, block, turn++);
             }
         }
     }

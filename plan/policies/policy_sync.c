@@ -13,6 +13,9 @@ static const struct policy_field fields[] = {
     {.key = "stale",
      .kind = POLICY_FIELD_COUNT,
      .summary = "steps until the result is used; 0: at once"},
+    {.key = "turns",
+     .kind = POLICY_FIELD_BOOL,
+     .summary = "layers agree in turn, each in a step of its own of `every`"},
     {.key = "quorum", .kind = POLICY_FIELD_COUNT, .summary = "ranks that suffice"},
     {.key = "sample",
      .kind = POLICY_FIELD_COUNT,
@@ -41,7 +44,8 @@ enum { FIELD_VIA };
 static const char *refuses(const struct problem *problem, const struct plan *plan,
                            const struct policy_use *use, struct arena *arena)
 {
-    static const char *const costed[] = {"via", "every", "stale", "extra_state", NULL};
+    static const char *const costed[] = {"via", "every", "turns", "stale", "extra_state",
+                                         NULL};
     (void)problem;
     (void)plan;
     const uint32_t via = use->values[FIELD_VIA].word;
@@ -55,12 +59,14 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
 static void rewrite(const struct policy_use *use, struct work *work)
 {
     const struct policy_value *every = policy_find_value(use, "every");
+    const struct policy_value *turns = policy_find_value(use, "turns");
     const struct policy_value *stale = policy_find_value(use, "stale");
     const struct policy_value *extra = policy_find_value(use, "extra_state");
     for (uint32_t b = 0; b < work->block_count; b++) {
         for (uint32_t i = 0; i < work->blocks[b].weights_count; i++) {
             struct work_weights *weights = &work->blocks[b].weights[i];
             weights->period = every == NULL || every->count == 0 ? 1 : (uint32_t)every->count;
+            weights->turns = weights->period > 1 && turns != NULL && turns->flag;
             weights->distance = stale == NULL ? 0 : (uint32_t)stale->count;
             weights->extra_state_bytes = extra == NULL ? 0.0 : extra->number;
         }
