@@ -255,6 +255,11 @@ void engine_find_befores(const struct engine *engine, uint32_t *out)
     }
 }
 
+const struct world_flow *engine_find_flow(const struct engine *engine, uint32_t task)
+{
+    return engine->tasks[task].flow;
+}
+
 struct engine_label engine_find_label(const struct engine *engine, uint32_t task)
 {
     return engine->tasks[task].label;

@@ -63,6 +63,8 @@ double engine_find_alone_s(const struct engine *engine, uint32_t task);
 /* After a run, for each task: of those that it waited for the last to end (of equal ones that of
  * the smallest number), ENGINE_NO_TASK if there was none. */
 void engine_find_befores(const struct engine *engine, uint32_t *out);
+/* What the task moves; NULL: a delay. */
+const struct world_flow *engine_find_flow(const struct engine *engine, uint32_t task);
 struct engine_label engine_find_label(const struct engine *engine, uint32_t task);
 
 #endif

@@ -54,6 +54,20 @@ static void push_next(struct unroll *unroll, uint32_t rank, uint32_t flow)
     engine_push_edge(unroll->meet->engine, flow, unroll->next[rank]);
 }
 
+/* The sender's. */
+static struct engine_label label_of(const struct unroll *unroll, uint32_t rank)
+{
+    const struct work *work = unroll->meet->work;
+    const uint32_t streams = unroll->meet->streams;
+    struct rank_group places = *unroll->program->request->group;
+    places.map = NULL;
+    const uint32_t place = rank_group_find_device(&places, unroll->program->request->base, rank);
+    const uint32_t device = work_find_lane(work, place) * work->shape.stages +
+                            place / work->sites.stride % work->shape.stages;
+    return (struct engine_label){unroll->label.name,
+                                 device * streams + unroll->label.tag % streams};
+}
+
 static void push_step(struct unroll *unroll, const struct program_step *step, uint32_t at_switch)
 {
     struct engine *engine = unroll->meet->engine;
@@ -61,7 +75,7 @@ static void push_step(struct unroll *unroll, const struct program_step *step, ui
         program_find_flow(unroll->program, step, unroll->protocol, unroll->message->bytes);
     flow.bytes *= unroll->share;
     flow.latency_s *= unroll->share;
-    const uint32_t task = engine_push_flow(engine, unroll->label, &flow);
+    const uint32_t task = engine_push_flow(engine, label_of(unroll, step->from), &flow);
     const bool to_switch = step->to == COLLECTIVE_SWITCH;
     engine_push_edge(engine, to_switch ? at_switch : unroll->at[step->from], task);
     push_next(unroll, step->from, task);

@@ -30,6 +30,7 @@ struct meet {
     bool by_message;         /* on real links */
     struct ways ways;        /* by message */
     uint32_t lanes;          /* ranks of a stage */
+    uint32_t streams;        /* of a device: a tag is device * streams + stream */
     uint32_t place;          /* of the rank at hand */
     uint32_t exchange;       /* its next one in this stage */
     struct meet_cell **rows; /* [exchange][lane of the group's first rank] */

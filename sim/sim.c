@@ -179,6 +179,7 @@ static void prepare_lanes(struct step_run *run)
         meet_init(run->meet, run->load->work, run->sim->prices, run->sim->book, &run->engine);
         run->meet->waits = options->arrival;
         run->meet->by_message = options->fold == SIM_MESSAGES;
+        run->meet->streams = EMIT_STREAM_COUNT;
     }
 }
 
@@ -220,7 +221,8 @@ static bool run_once(struct step_run *run, struct diag *diag)
 
 /* --- what ran when ---------------------------------------------------------------------------- */
 
-static void push_span(const struct step_run *run, uint32_t task, struct arena *arena,
+/* False: the task is worth none. */
+static bool push_span(const struct step_run *run, uint32_t task, struct arena *arena,
                       struct sim_result *out)
 {
     static const char *const streams[EMIT_STREAM_COUNT] = {"compute", "tensor messages", "prefetch",
@@ -229,8 +231,9 @@ static void push_span(const struct step_run *run, uint32_t task, struct arena *a
     const uint64_t start = engine_find_start(&run->engine, task),
                    end = engine_find_end(&run->engine, task);
     if (label.name == NULL || start == end) {
-        return;
+        return false;
     }
+    const struct world_flow *flow = engine_find_flow(&run->engine, task);
     const uint32_t device = label.tag / EMIT_STREAM_COUNT;
     const uint32_t stages = run->load->work->shape.stages;
     out->spans[out->span_count++] = (struct sim_span){
@@ -239,7 +242,28 @@ static void push_span(const struct step_run *run, uint32_t task, struct arena *a
         .stream = streams[label.tag % EMIT_STREAM_COUNT],
         .name = text_build_copy(arena, label.name, strlen(label.name)),
         .start_s = world_find_s(&run->engine.world, start),
-        .end_s = world_find_s(&run->engine.world, end)};
+        .end_s = world_find_s(&run->engine.world, end),
+        .bytes = flow == NULL ? 0.0 : flow->bytes};
+    return true;
+}
+
+/* From each send that has a span to the slot that it feeds. */
+static void push_arrows(const struct step_run *run, const uint32_t *span_of, struct arena *arena,
+                        struct sim_result *out)
+{
+    const uint32_t slots = run->step_count * run->lanes * run->slots.count;
+    out->arrows = ARENA_PUSH(arena, struct sim_arrow, slots);
+    for (uint32_t i = 0; i < slots; i++) {
+        const uint32_t slot = i % run->slots.count, source = run->slots.source[slot];
+        if (source == SLOT_NONE) {
+            continue;
+        }
+        const uint32_t send = run->tasks[i - slot + source].send;
+        if (send != ENGINE_NO_TASK && span_of[send] != ENGINE_NO_TASK) {
+            out->arrows[out->arrow_count++] =
+                (struct sim_arrow){span_of[send], i - slot + run->slots.begins[slot]};
+        }
+    }
 }
 
 static void push_spans(const struct step_run *run, struct arena *arena, struct sim_result *out)
@@ -260,9 +284,12 @@ static void push_spans(const struct step_run *run, struct arena *arena, struct s
                               .start_s = world_find_s(&run->engine.world, start),
                               .end_s = engine_find_end_s(&run->engine, tasks->exit)};
     }
+    uint32_t *span_of = ARENA_PUSH(run->arena, uint32_t, run->engine.task_count);
     for (uint32_t task = 0; task < run->engine.task_count; task++) {
-        push_span(run, task, arena, out);
+        const uint32_t span = out->span_count;
+        span_of[task] = push_span(run, task, arena, out) ? span : ENGINE_NO_TASK;
     }
+    push_arrows(run, span_of, arena, out);
 }
 
 static void fill_ports(const struct step_run *run, struct arena *arena, struct sim_result *out)

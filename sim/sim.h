@@ -57,6 +57,12 @@ struct sim_span {
     const char *stream;   /* "slots", "compute", "tensor messages", ... */
     const char *name;
     double start_s, end_s;
+    double bytes; /* of a message, over ports that are shared; else 0 */
+};
+
+/* What one stage sends and the slot of another that waits for it: spans by index. */
+struct sim_arrow {
+    uint32_t from, to;
 };
 
 /* One stage over the measured steps. */
@@ -73,7 +79,7 @@ struct sim_stage {
 
 /* Bytes of one stage from an instant on. */
 struct sim_level {
-    uint32_t stage;
+    uint32_t stage, rank; /* as in a span */
     double at_s, bytes;
 };
 
@@ -114,8 +120,10 @@ struct sim_result {
     uint32_t iterations;    /* measured */
     uint32_t lanes;         /* ranks of a stage that were devices of their own */
     struct sim_chain chain; /* with options.chain */
-    struct sim_span *spans; /* with options.spans, by start */
+    struct sim_span *spans; /* with options.spans: slots, then tasks in the order they were made */
     uint32_t span_count;
+    struct sim_arrow *arrows;
+    uint32_t arrow_count;
     struct sim_level *levels; /* with options.spans: memory over the first measured step */
     uint32_t level_count;
 };

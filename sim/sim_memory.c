@@ -118,8 +118,9 @@ static void log_level(struct level_log *log, uint32_t stage, uint32_t i, bool at
     const struct slot_tasks *tasks = &sim_find_tasks(run, run->warm_steps, 0)[slot];
     const uint64_t ticks = at_end ? engine_find_end(&run->engine, tasks->exit)
                                   : engine_find_start(&run->engine, tasks->entry);
-    log->levels[log->count++] = (struct sim_level){stage, world_find_s(&run->engine.world, ticks),
-                                                   log->base_bytes + held * log->scale};
+    log->levels[log->count++] = (struct sim_level){
+        stage, work_find_place(run->load->work, stage, 0), world_find_s(&run->engine.world, ticks),
+        log->base_bytes + held * log->scale};
 }
 
 /* Walks the stage's slots in order; their times do not matter for who is live. */

@@ -5,7 +5,8 @@
 #include "base/json.h"
 #include "sim/sim.h"
 
-/* One process for each stage, one thread for each of its streams, one counter of its memory. The
+/* One process for each stage, or rank that was simulated, with threads for its streams, counters of
+ * its memory and of what it sends, arrows from its sends to the slots that wait for them. The
  * result was made with options.spans; arena is scratch. Times are in microseconds, as the format
  * wants. */
 void trace_dump(const struct sim_result *result, struct arena *arena, struct json_writer *out);

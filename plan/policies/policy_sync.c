@@ -44,8 +44,7 @@ enum { FIELD_VIA };
 static const char *refuses(const struct problem *problem, const struct plan *plan,
                            const struct policy_use *use, struct arena *arena)
 {
-    static const char *const costed[] = {"via", "every", "turns", "stale", "extra_state",
-                                         NULL};
+    static const char *const costed[] = {"via", "every", "turns", "stale", "extra_state", NULL};
     (void)problem;
     (void)plan;
     const uint32_t via = use->values[FIELD_VIA].word;
