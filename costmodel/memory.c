@@ -85,10 +85,11 @@ static struct resident add_resident(const struct load *load, const struct stream
             gathered = number_larger(gathered, block->gathered_bytes);
         }
     }
-    /* one block in use, one prefetched; sends are double buffered each way */
+    /* one block in use, one prefetched; sends are double buffered each way, received whole */
     const double ways = load->work->forward_only ? 1.0 : 2.0;
-    const double send_buffers =
-        load->work->shape.stages > 1 ? 2.0 * ways * load->work->send.bytes : 0.0;
+    const struct work *work = load->work;
+    const double received = number_larger(work->send.bytes, work->spread.bytes);
+    const double send_buffers = work->shape.stages > 1 ? ways * (work->send.bytes + received) : 0.0;
     out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + send_buffers;
     const struct resident resident = {moments, number_larger(widened - working, 0.0)};
     out->idle_bytes = widened - resident.alone_bytes + bucket_bytes(load, out);

@@ -56,6 +56,18 @@ const struct piece *estimator_price_blocks(const struct estimator *estimator,
     return pieces;
 }
 
+/* Receivers of parts of an activation gather them: as those of the first stage would. */
+static double spread_s(const struct estimator *estimator, const struct work *work)
+{
+    return work->spread.bytes > 0.0 ? estimator->message_s(estimator->state, work, &work->spread, 0)
+                                    : 0.0;
+}
+
+static double plain_send_s(const struct estimator *estimator, const struct work *work)
+{
+    return estimator->message_s(estimator->state, work, &work->send, 0) + spread_s(estimator, work);
+}
+
 /* The slowest of the pairs that stand for a boundary. */
 static double boundary_s(const struct estimator *estimator, const struct work *work, uint32_t stage)
 {
@@ -69,7 +81,7 @@ static double boundary_s(const struct estimator *estimator, const struct work *w
         seconds = number_larger(seconds, estimator->message_s(estimator->state, work, &message,
                                                               work_find_pair(work, from, i)));
     }
-    return seconds;
+    return seconds + spread_s(estimator, work);
 }
 
 /* Boundaries between the same two sites take the same. */
@@ -114,7 +126,7 @@ double estimator_find_send_s(const struct estimator *estimator, const struct wor
                              struct arena *arena)
 {
     return sends_differ(work) ? least_of(price_sends(estimator, work, arena), work->shape.stages)
-                              : estimator->message_s(estimator->state, work, &work->send, 0);
+                              : plain_send_s(estimator, work);
 }
 
 /* Between the end stages: the slowest of the pairs that stand for them. */
@@ -132,9 +144,9 @@ void estimator_price_messages(const struct estimator *estimator, const struct wo
                               struct arena *arena, struct load *out)
 {
     out->sends_s = sends_differ(work) ? price_sends(estimator, work, arena) : NULL;
-    out->send_s = out->sends_s != NULL
-                      ? least_of(out->sends_s, work->shape.stages)
-                      : estimator->message_s(estimator->state, work, &work->send, 0);
+    out->send_s = out->sends_s != NULL ? least_of(out->sends_s, work->shape.stages)
+                                       : plain_send_s(estimator, work);
+    out->spread_s = spread_s(estimator, work);
     out->tied_s = tied_s(estimator, work);
     out->norm_s = estimator->message_s(estimator->state, work, &work->norm, 0);
 }

@@ -63,6 +63,7 @@ struct load {
     double send_s;              /* one boundary message, priced; of several the fastest */
     const double *sends_s;      /* [stage] from it to the next one, the last: to the first; NULL:
                                  * all take send_s */
+    double spread_s; /* part of every send_s in which receivers gather */
     double tied_s, norm_s;
 };
 

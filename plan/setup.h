@@ -75,6 +75,8 @@ struct runtime {
     bool overlaps_parameter_gather; /* sharded parameters gathered under the first forward */
     bool overlaps_send;             /* pipeline sends do not block the sender's compute */
     bool overlaps_send_of_chunks;   /* ... but where a stage has one chunk they do */
+    bool scatters_sends;            /* between stages each rank that holds a copy sends a part, the
+                                     * receivers gather them */
     bool hides_regather;            /* gathers repeated in backward run under the input-gradient
                                      * matmul */
     uint32_t gradient_bytes;        /* per parameter, as accumulated (4: fp32 main gradients) */

@@ -181,6 +181,38 @@ static double largest_boundary_bytes(const struct work_builder *builder)
     return largest;
 }
 
+/* Ranks that hold the same activation between stages. */
+static uint32_t copied_atoms(const struct work_builder *builder)
+{
+    const struct model *model = builder->model;
+    uint32_t copied = UINT32_MAX;
+    for (uint32_t run = 1; run < model->run_count; run++) {
+        const uint32_t tensor = model->parts[model->chain[run].part].input;
+        if (tensor == NO_INDEX) {
+            continue;
+        }
+        const struct shard_state state = work_boundary_state(builder, &model->tensors[tensor]);
+        for (uint32_t i = 0; i < builder->mesh->atom_count; i++) {
+            copied &= state.at[i] == STATE_WHOLE ? UINT32_MAX : ~(1u << i);
+        }
+    }
+    return copied & (uint32_t)((UINT64_C(1) << builder->mesh->atom_count) - 1);
+}
+
+/* Each of them sends its part; those of the next stage gather. */
+static void scatter_sends(struct work_builder *builder)
+{
+    struct work *work = builder->work;
+    const uint32_t copied = copied_atoms(builder);
+    if (!builder->problem->setup->runtime->scatters_sends || copied == 0) {
+        return;
+    }
+    work->spread = work->send;
+    work->spread.kind = COLLECTIVE_ALL_GATHER;
+    work->spread.group = work_group_of_atoms(work, builder->mesh, copied);
+    work->send.bytes /= work->groups[work->spread.group].ranks;
+}
+
 static void push_stage_messages(struct work_builder *builder)
 {
     struct work *work = builder->work;
@@ -196,6 +228,7 @@ static void push_stage_messages(struct work_builder *builder)
                                        .cause = CAUSE_ACTIVATION,
                                        .pieces = 1,
                                        .period = 1};
+    scatter_sends(builder);
     work->tied = (struct work_message){.kind = COLLECTIVE_ALL_REDUCE,
                                        .group = work_group_index(work, &ends),
                                        .bytes = 0.0,

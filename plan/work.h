@@ -171,6 +171,8 @@ struct work {
     uint32_t recompute_layers;          /* layers per chunk in that form, the first ones;
                                          * UINT32_MAX: all */
     bool forward_only;                  /* nothing comes back through the stages */
+    struct work_message spread;         /* what receivers of such an activation gather from one
+                                         * another, of which each is sent a part; bytes 0: none */
     struct work_message send;           /* boundary activation between stages; bytes 0 when there is
                                          * one stage */
     struct work_message tied;           /* gradient sum of tied weights between the end stages;

@@ -75,6 +75,6 @@ bool work_check(const struct work *work)
             return false;
         }
     }
-    return is_sound_message(work, &work->send) && is_sound_message(work, &work->tied) &&
-           is_sound_message(work, &work->norm);
+    return is_sound_message(work, &work->spread) && is_sound_message(work, &work->send) &&
+           is_sound_message(work, &work->tied) && is_sound_message(work, &work->norm);
 }

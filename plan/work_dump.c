@@ -143,6 +143,7 @@ void work_dump(const struct work *work, struct json_writer *out)
     }
     json_pop_array(out);
     dump_single("send", &work->send, out);
+    dump_single("spread", &work->spread, out);
     dump_single("tied", &work->tied, out);
     dump_single("norm", &work->norm, out);
     json_pop_object(out);

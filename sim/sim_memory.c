@@ -38,8 +38,9 @@ static double add_resident(const struct load *load, uint32_t stage, struct stage
     }
     /* gathered parameters of the block that runs and of the next; a message in and out each way
      * between stages */
+    const double in = work->spread.bytes > 0.0 ? work->spread.bytes : work->send.bytes;
     const double sends =
-        work->shape.stages == 1 ? 0.0 : (work->forward_only ? 2.0 : 4.0) * work->send.bytes;
+        work->shape.stages == 1 ? 0.0 : (work->forward_only ? 1.0 : 2.0) * (work->send.bytes + in);
     out->memory_bytes[MEMORY_BUFFERS] = working + 2.0 * gathered + sends;
     /* a widened gradient is there when its layer's backward is over; what was needed for that, and
      * for gathering parameters after an update, the allocator keeps */

@@ -343,6 +343,19 @@ static uint32_t send_on_way(struct step_run *run, const struct lump *lump, uint3
     return emit_send(&run->emit, lump, to_device, &path, run->emit.cursor);
 }
 
+/* What the receivers of parts do next: they gather them. */
+static uint32_t spread_after(struct step_run *run, uint32_t sent)
+{
+    if (run->load->spread_s == 0.0) {
+        return sent;
+    }
+    const uint32_t spread =
+        engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "gather"),
+                          run->load->spread_s * run->emit.message_factor);
+    engine_push_edge(&run->engine, sent, spread);
+    return spread;
+}
+
 /* Behind all that the device does before. */
 static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t slot)
 {
@@ -356,7 +369,7 @@ static void push_send(struct step_run *run, struct slot_tasks *tasks, uint32_t s
     if (run->emit.contends && run->load->work->send.bytes > 0.0) {
         const struct lump lump = lump_find_pair(run->sim->book, device_of(run, from),
                                                 device_of(run, to), run->load->work->send.bytes);
-        tasks->send = send_on_way(run, &lump, from, to);
+        tasks->send = spread_after(run, send_on_way(run, &lump, from, to));
     } else {
         tasks->send =
             engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
