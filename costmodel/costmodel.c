@@ -6,7 +6,7 @@
 #include "costmodel/costmodel_inside.h"
 #include "costmodel/rank_nest.h"
 
-#define PRICE_BUCKETS 8192
+#define PRICE_BUCKETS 65536
 
 /* One message already priced. */
 struct price_entry {

@@ -7,6 +7,8 @@
 #include "base/number.h"
 #include "planner/planner_inside.h"
 
+#define NO_LAG 1e300
+
 static struct piece fastest(const struct piece *pieces, uint32_t sites, uint32_t blocks)
 {
     struct piece least = pieces[0];
@@ -27,19 +29,30 @@ static struct piece fastest(const struct piece *pieces, uint32_t sites, uint32_t
 
 static double lag_of(double own_s, double least_s)
 {
-    return least_s > 0.0 ? own_s / least_s : 1e300;
+    return least_s > 0.0 ? own_s / least_s : NO_LAG;
 }
 
-/* Of all blocks, in whatever form: least, forward and backward apart. */
+static struct part_times times_of(const struct piece *piece)
+{
+    return (struct part_times){piece->forward_total_s, piece->backward_total_s, piece->weight_s};
+}
+
+/* The least lag so far or that of these, forward and backward apart. */
+static double smaller_lag(double lag, struct part_times own, struct part_times least)
+{
+    const double forward = lag_of(own.forward_s, least.forward_s);
+    const double backward = lag_of(own.backward_s, least.backward_s);
+    return number_smaller(lag, number_smaller(forward, backward));
+}
+
+/* Of all blocks, in whatever form. */
 static double site_lag(const struct piece *pieces, const struct piece *least, uint32_t blocks)
 {
-    double lag = 1e300;
+    double lag = NO_LAG;
     for (uint32_t b = 0; b < blocks; b++) {
-        const double forward = lag_of(pieces[b].forward_total_s, least[b].forward_total_s);
-        const double backward = lag_of(pieces[b].backward_total_s, least[b].backward_total_s);
-        lag = number_smaller(lag, number_smaller(forward, backward));
+        lag = smaller_lag(lag, times_of(&pieces[b]), times_of(&least[b]));
     }
-    return lag < 1e300 ? lag : 1.0;
+    return lag < NO_LAG ? lag : 1.0;
 }
 
 const struct piece *pipeline_fastest(const struct work *work, const struct piece *pieces,
@@ -61,8 +74,7 @@ static struct pipeline_terms terms_of_pieces(const struct work *work, const stru
     struct part_times times[WORK_BLOCK_MAX];
     for (uint32_t b = 0; b < work->block_count; b++) {
         if (work->blocks[b].keep == KEEP_ALL) {
-            times[work->blocks[b].part] = (struct part_times){
-                pieces[b].forward_total_s, pieces[b].backward_total_s, pieces[b].weight_s};
+            times[work->blocks[b].part] = times_of(&pieces[b]);
         }
     }
     struct pipeline_terms terms = pipeline_terms_find(work->problem->model, times);
@@ -106,13 +118,11 @@ static void find_least(const struct problem *problem, const struct part_times *t
 static double kind_lag(const struct part_times *times, const struct part_times *least,
                        uint32_t parts)
 {
-    double lag = 1e300;
+    double lag = NO_LAG;
     for (uint32_t part = 0; part < parts; part++) {
-        const double forward = lag_of(times[part].forward_s, least[part].forward_s);
-        const double backward = lag_of(times[part].backward_s, least[part].backward_s);
-        lag = number_smaller(lag, number_smaller(forward, backward));
+        lag = smaller_lag(lag, times[part], least[part]);
     }
-    return lag < 1e300 ? lag : 1.0;
+    return lag < NO_LAG ? lag : 1.0;
 }
 
 struct pipeline_terms pipeline_terms_of_kinds(const struct problem *problem,
