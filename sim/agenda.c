@@ -1,172 +1,155 @@
-/* A heap of instants with a list of events each. */
+/* Events in buckets by the digit in which their instant differs from the present one. */
 #include "sim/agenda.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
+#define CHUNK_EVENTS 30u /* with the head 512 bytes */
+#define DIGIT_BITS 4u
 
-struct agenda_item {
+struct agenda_entry {
+    uint64_t when_ticks;
     struct agenda_event event;
-    uint32_t next;
 };
 
-struct agenda_instant {
-    uint64_t when_ticks;
-    uint32_t first, last;
-    uint32_t next; /* of the same hash, or free */
+struct agenda_chunk {
+    struct agenda_chunk *next;
+    uint32_t begin, end; /* entries in use */
+    struct agenda_entry entries[CHUNK_EVENTS];
 };
 
 void agenda_init(struct agenda *agenda, struct arena *arena)
 {
     memset(agenda, 0, sizeof *agenda);
     agenda->arena = arena;
-    heap_init(&agenda->heap, arena, 64);
-    agenda->item_capacity = agenda->instant_capacity = agenda->table_size = 64;
-    agenda->items = ARENA_PUSH(arena, struct agenda_item, agenda->item_capacity);
-    agenda->instants = ARENA_PUSH(arena, struct agenda_instant, agenda->instant_capacity);
-    agenda->table = ARENA_PUSH(arena, uint32_t, agenda->table_size);
-    memset(agenda->table, 0xff, agenda->table_size * sizeof *agenda->table);
-    agenda->free_item = agenda->free_instant = agenda->current = agenda->newest = NONE;
 }
 
-static uint32_t hash(const struct agenda *agenda, uint64_t when_ticks)
+/* --- chunks ----------------------------------------------------------------------------------- */
+
+static struct agenda_chunk *new_chunk(struct agenda *agenda)
 {
-    const uint64_t mixed = when_ticks * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio (Knuth 6.4) */
-    return (uint32_t)(mixed >> 32) & (agenda->table_size - 1);
+    struct agenda_chunk *chunk = agenda->spare;
+    if (chunk == NULL) {
+        return ARENA_PUSH(agenda->arena, struct agenda_chunk, 1);
+    }
+    agenda->spare = chunk->next;
+    chunk->next = NULL;
+    chunk->begin = chunk->end = 0;
+    return chunk;
 }
 
-static void grow_table(struct agenda *agenda)
+static void drop_chunk(struct agenda *agenda, struct agenda_chunk *chunk)
 {
-    agenda->table_size *= 2;
-    agenda->table = ARENA_PUSH(agenda->arena, uint32_t, agenda->table_size);
-    memset(agenda->table, 0xff, agenda->table_size * sizeof *agenda->table);
-    for (uint32_t i = 0; i < agenda->instant_count; i++) {
-        uint32_t *chain = &agenda->table[hash(agenda, agenda->instants[i].when_ticks)];
-        agenda->instants[i].next = *chain;
-        *chain = i;
-    }
+    chunk->next = agenda->spare;
+    agenda->spare = chunk;
 }
 
-static uint32_t new_item(struct agenda *agenda)
+static void push_entry(struct agenda *agenda, struct agenda_bucket *bucket,
+                       const struct agenda_entry *entry)
 {
-    if (agenda->free_item != NONE) {
-        const uint32_t item = agenda->free_item;
-        agenda->free_item = agenda->items[item].next;
-        return item;
+    struct agenda_chunk *last = bucket->last;
+    if (last == NULL || last->end == CHUNK_EVENTS) {
+        struct agenda_chunk *chunk = new_chunk(agenda);
+        if (last == NULL) {
+            bucket->first = chunk;
+            bucket->least_ticks = entry->when_ticks;
+        } else {
+            last->next = chunk;
+        }
+        bucket->last = last = chunk;
     }
-    if (agenda->item_count == agenda->item_capacity) {
-        struct agenda_item *grown =
-            ARENA_PUSH(agenda->arena, struct agenda_item, (size_t)2 * agenda->item_capacity);
-        memcpy(grown, agenda->items, agenda->item_count * sizeof *grown);
-        agenda->items = grown;
-        agenda->item_capacity *= 2;
+    if (entry->when_ticks < bucket->least_ticks) {
+        bucket->least_ticks = entry->when_ticks;
     }
-    return agenda->item_count++;
+    last->entries[last->end++] = *entry;
 }
 
-/* All instants are in use when the pool grows, so the table can be filled from it. */
-static uint32_t new_instant(struct agenda *agenda)
+/* --- digits ----------------------------------------------------------------------------------- */
+
+static uint32_t lowest_bit(uint32_t bits)
 {
-    if (agenda->free_instant != NONE) {
-        const uint32_t instant = agenda->free_instant;
-        agenda->free_instant = agenda->instants[instant].next;
-        return instant;
-    }
-    if (agenda->instant_count == agenda->instant_capacity) {
-        struct agenda_instant *grown =
-            ARENA_PUSH(agenda->arena, struct agenda_instant, (size_t)2 * agenda->instant_capacity);
-        memcpy(grown, agenda->instants, agenda->instant_count * sizeof *grown);
-        agenda->instants = grown;
-        agenda->instant_capacity *= 2;
-        grow_table(agenda);
-    }
-    return agenda->instant_count++;
+    return (uint32_t)__builtin_ctz(bits);
 }
 
-static uint32_t find_instant(struct agenda *agenda, uint64_t when_ticks)
+static uint32_t highest_digit(uint64_t bits)
 {
-    uint32_t instant = agenda->newest;
-    if (instant != NONE && agenda->instants[instant].when_ticks == when_ticks) {
-        return instant;
+    return (63u - (uint32_t)__builtin_clzll(bits)) / DIGIT_BITS;
+}
+
+static void place(struct agenda *agenda, const struct agenda_entry *entry)
+{
+    const uint64_t differs = entry->when_ticks ^ agenda->now_ticks;
+    if (differs == 0) {
+        push_entry(agenda, &agenda->now, entry);
+        return;
     }
-    instant = agenda->table[hash(agenda, when_ticks)];
-    while (instant != NONE && agenda->instants[instant].when_ticks != when_ticks) {
-        instant = agenda->instants[instant].next;
-    }
-    if (instant == NONE) {
-        instant = new_instant(agenda);
-        uint32_t *chain = &agenda->table[hash(agenda, when_ticks)];
-        agenda->instants[instant] = (struct agenda_instant){when_ticks, NONE, NONE, *chain};
-        *chain = instant;
-        heap_push(&agenda->heap, (struct heap_entry){when_ticks, when_ticks, instant});
-    }
-    agenda->newest = instant;
-    return instant;
+    const uint32_t digit = highest_digit(differs);
+    const uint32_t value = entry->when_ticks >> (digit * DIGIT_BITS) & (AGENDA_BASE - 1);
+    push_entry(agenda, &agenda->buckets[digit][value], entry);
+    agenda->used_digits |= 1u << digit;
+    agenda->used[digit] |= 1u << value;
 }
 
 void agenda_push(struct agenda *agenda, uint64_t when_ticks, struct agenda_event event)
 {
-    assert(agenda->current == NONE || when_ticks >= agenda->instants[agenda->current].when_ticks);
-    const uint32_t item = new_item(agenda);
-    const uint32_t found = find_instant(agenda, when_ticks);
-    struct agenda_instant *instant = &agenda->instants[found];
-    agenda->items[item] = (struct agenda_item){event, NONE};
-    if (instant->first == NONE) {
-        instant->first = item;
-    } else {
-        agenda->items[instant->last].next = item;
-    }
-    instant->last = item;
+    assert(when_ticks >= agenda->now_ticks);
+    const struct agenda_entry entry = {when_ticks, event};
+    place(agenda, &entry);
 }
 
-static void drop_current(struct agenda *agenda)
+/* The bucket of the next instant; there is one. */
+static const struct agenda_bucket *first_bucket(const struct agenda *agenda, uint32_t *digit,
+                                                uint32_t *value)
 {
-    const uint32_t instant = agenda->current;
-    uint32_t *chain = &agenda->table[hash(agenda, agenda->instants[instant].when_ticks)];
-    while (*chain != instant) {
-        chain = &agenda->instants[*chain].next;
-    }
-    *chain = agenda->instants[instant].next;
-    agenda->instants[instant].next = agenda->free_instant;
-    agenda->free_instant = instant;
-    agenda->newest = agenda->newest == instant ? NONE : agenda->newest;
-    agenda->current = NONE;
-}
-
-static bool has_more_now(const struct agenda *agenda)
-{
-    return agenda->current != NONE && agenda->instants[agenda->current].first != NONE;
+    *digit = lowest_bit(agenda->used_digits);
+    *value = lowest_bit(agenda->used[*digit]);
+    return &agenda->buckets[*digit][*value];
 }
 
 uint64_t agenda_find_next(const struct agenda *agenda)
 {
-    if (has_more_now(agenda)) {
-        return agenda->instants[agenda->current].when_ticks;
+    uint32_t digit, value;
+    if (agenda->now.first != NULL) {
+        return agenda->now_ticks;
     }
-    const struct heap_entry *first = heap_find_first(&agenda->heap);
-    return first == NULL ? UINT64_MAX : first->key;
+    return agenda->used_digits == 0 ? UINT64_MAX
+                                    : first_bucket(agenda, &digit, &value)->least_ticks;
+}
+
+/* The next instant comes: the events of its bucket have that digit in common with it now. */
+static void step(struct agenda *agenda)
+{
+    uint32_t digit, value;
+    const struct agenda_bucket bucket = *first_bucket(agenda, &digit, &value);
+    agenda->buckets[digit][value] = (struct agenda_bucket){0};
+    agenda->used[digit] &= ~(1u << value);
+    agenda->used_digits &= agenda->used[digit] == 0 ? ~(1u << digit) : ~0u;
+    agenda->now_ticks = bucket.least_ticks;
+    for (struct agenda_chunk *chunk = bucket.first; chunk != NULL;) {
+        struct agenda_chunk *next = chunk->next;
+        for (uint32_t i = 0; i < chunk->end; i++) {
+            place(agenda, &chunk->entries[i]);
+        }
+        drop_chunk(agenda, chunk);
+        chunk = next;
+    }
 }
 
 bool agenda_pop(struct agenda *agenda, uint64_t *when_ticks, struct agenda_event *out)
 {
-    if (!has_more_now(agenda)) {
-        struct heap_entry entry;
-        if (agenda->current != NONE) {
-            drop_current(agenda);
-        }
-        if (!heap_pop(&agenda->heap, &entry)) {
+    if (agenda->now.first == NULL) {
+        if (agenda->used_digits == 0) {
             return false;
         }
-        agenda->current = entry.value;
+        step(agenda);
     }
-    struct agenda_instant *instant = &agenda->instants[agenda->current];
-    const uint32_t item = instant->first;
-    assert(item != NONE);
-    *when_ticks = instant->when_ticks;
-    *out = agenda->items[item].event;
-    instant->first = agenda->items[item].next;
-    agenda->items[item].next = agenda->free_item;
-    agenda->free_item = item;
+    struct agenda_chunk *first = agenda->now.first;
+    *when_ticks = agenda->now_ticks;
+    *out = first->entries[first->begin++].event;
+    if (first->begin == first->end) {
+        agenda->now.first = first->next;
+        agenda->now.last = first->next == NULL ? NULL : agenda->now.last;
+        drop_chunk(agenda, first);
+    }
     return true;
 }

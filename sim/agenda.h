@@ -7,28 +7,34 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/heap.h"
+
+/* An instant has 16 digits of 4 bits. */
+#define AGENDA_DIGITS 16u
+#define AGENDA_BASE 16u
 
 struct agenda_event {
-    uint32_t kind, id, version; /* the caller's */
+    uint32_t kind, id; /* the caller's */
 };
 
-struct agenda_item;
-struct agenda_instant;
+struct agenda_chunk;
 
-/* Events of one instant share one entry of the heap: most instants of a regular program have
- * many. */
+/* Events in the order they were pushed, in chunks. */
+struct agenda_bucket {
+    uint64_t least_ticks; /* while there are any */
+    struct agenda_chunk *first, *last;
+};
+
+/* A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): events lie by the highest digit in which they
+ * differ from the present instant, then by its value. The first of the buckets holds the next
+ * instant; when that comes, its events differ in lower digits only. So each event moves at most once
+ * per digit, from end to end of a bucket, whatever else is pending. */
 struct agenda {
-    struct heap heap; /* instants by time */
     struct arena *arena;
-    struct agenda_item *items;
-    struct agenda_instant *instants;
-    uint32_t item_count, item_capacity, free_item;
-    uint32_t instant_count, instant_capacity, free_instant;
-    uint32_t *table; /* of instants, by time; chains */
-    uint32_t table_size;
-    uint32_t current; /* instant whose events are being popped */
-    uint32_t newest;  /* instant of the last push */
+    uint64_t now_ticks;        /* of the last event popped */
+    struct agenda_bucket now;  /* the rest of its instant */
+    struct agenda_bucket buckets[AGENDA_DIGITS][AGENDA_BASE];
+    uint32_t used_digits, used[AGENDA_DIGITS]; /* bits: not empty */
+    struct agenda_chunk *spare;
 };
 
 void agenda_init(struct agenda *agenda, struct arena *arena);

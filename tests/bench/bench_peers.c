@@ -2,6 +2,8 @@
  *
  * Beside each: a bare loop of the same number of heap operations, as a measure of the machine. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/heap.h"
@@ -128,6 +130,39 @@ static double skewed(uint32_t ranks, uint64_t *events)
     return user_s() - begin_s;
 }
 
+/* --- pending events --------------------------------------------------------------------------- */
+
+struct held {
+    struct world world;
+    struct random random;
+    uint64_t left;
+};
+
+static void hold(void *state, uint32_t id)
+{
+    struct held *held = state;
+    if (held->left > 0) {
+        held->left--;
+        world_push_timer(&held->world, 1e-6 * (double)(1 + random_pop_below(&held->random, 99999)),
+                         id);
+    }
+}
+
+/* As the chained ops, but drawn when due: the events alone, without a table to miss the caches. */
+static double pending(uint32_t count, uint64_t *events)
+{
+    struct held held = {.left = (uint64_t)count * OPS};
+    random_init(&held.random, 1);
+    const double begin_s = user_s();
+    world_init(&held.world, WORLD_PS_PER_S, &held, hold, &arena);
+    for (uint32_t id = 0; id < count; id++) {
+        hold(&held, id);
+    }
+    world_run(&held.world);
+    *events = held.world.events;
+    return user_s() - begin_s;
+}
+
 static const struct {
     const char *name;
     double (*run)(uint32_t size, uint64_t *events);
@@ -143,17 +178,26 @@ static const struct {
     {"C4 unequal flows", unequal, 1000, TRIES, "SimGrid 0.13"},
     {"C4 unequal flows", unequal, 3000, TRIES, "SimGrid 1.6"},
     {"C4 unequal flows", unequal, 10000, 2, "SimGrid 39.4"},
+    {"C4 unequal flows", unequal, 100000, 1, ""},
     {"C5 gpipe, 256 micro-batches", pipeline, 64, TRIES, "ASTRA-sim 2.0, SimGrid 1.1"},
     {"C5 gpipe, 64 micro-batches", pipeline, 512, TRIES, "ASTRA-sim 6.7, SimGrid 0.96"},
     {"C6 chained ops", skewed, 1024, TRIES, "ASTRA-sim 8.1, SimGrid 1.5, LogGOPSim 0.11"},
     {"C6 chained ops", skewed, 4096, TRIES, "ASTRA-sim 117, SimGrid 6.9, LogGOPSim 0.44"},
-    {"events, log n", skewed, 50, TRIES, ""},
-    {"events, log n", skewed, 500, TRIES, ""},
-    {"events, log n", skewed, 5000, TRIES, ""},
-    {"events, log n", skewed, 50000, 1, ""},
+    {"C8 pending events", pending, 50, TRIES, ""},
+    {"C8 pending events", pending, 500, TRIES, ""},
+    {"C8 pending events", pending, 5000, TRIES, ""},
+    {"C8 pending events", pending, 50000, TRIES, ""},
+    {"C8 pending events", pending, 500000, 1, ""},
 };
 
-int main(void)
+/* Arguments: only cases whose names begin with the first, only of the size of the second. */
+static bool is_asked(int argc, char **argv, const char *name, uint32_t size)
+{
+    return (argc < 2 || strncmp(name, argv[1], strlen(argv[1])) == 0) &&
+           (argc < 3 || strtoul(argv[2], NULL, 10) == size);
+}
+
+int main(int argc, char **argv)
 {
     const double unit_s = bare_loop_s();
     printf("a million pops and pushes of a heap of a thousand: %.3f s\n", unit_s);
@@ -162,6 +206,9 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double best_s = 1e9;
         uint64_t events = 0;
+        if (!is_asked(argc, argv, cases[i].name, cases[i].size)) {
+            continue;
+        }
         for (uint32_t try = 0; try < cases[i].tries; try++) {
             arena_init(&arena);
             diag_init(&diag, &arena);
