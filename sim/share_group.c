@@ -169,6 +169,7 @@ void share_group_pop(struct share *share, uint32_t class)
     struct share_group *group = share_find_group(share, left);
     which->group = NONE;
     group->count--;
+    group->is_weighed = false;
     if ((left & SHARE_OWN) == 0 && place < group->count) {
         put(share, group, place, group->entries[group->count]);
         sift_up(share, group, place);

@@ -41,6 +41,9 @@ struct share_group {
     uint32_t end_place;          /* in share.ends, or SHARE_NONE */
     uint32_t count, capacity;
     struct share_entry *entries; /* heap by the mark of the first flow; of a class alone: unused */
+    double weight;               /* of all entries, if it is weighed */
+    uint32_t reach_count;        /* entries with SHARE_REACHES, likewise */
+    bool is_weighed;
 };
 
 struct share_class {

@@ -67,7 +67,9 @@ static void fill_own(struct share *share, uint32_t class)
     if ((which->group & SHARE_OWN) != 0) {
         return;
     }
-    struct share_entry *entry = &share->resources[which->group].group.entries[which->place];
+    struct share_group *group = &share->resources[which->group].group;
+    struct share_entry *entry = &group->entries[which->place];
+    group->is_weighed = false;
     entry->load = which->load;
     entry->class = may_reach_cap(share, which) ? class | SHARE_REACHES : class;
     entry->other = which->resource_count == 1            ? NONE

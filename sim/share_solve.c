@@ -19,6 +19,7 @@
 #define IS_CLASS 0x80000000u
 /* Sums of rates are as good as this, relative. */
 #define SLACK_FRAC 1e-9
+#define PASSED_AT_ONCE 16u
 
 static double rate_of_group(const struct share *share, uint32_t group)
 {
@@ -48,6 +49,19 @@ static uint64_t key_of(double rate_Bps)
     return bits;
 }
 
+static double rate_of(uint64_t key)
+{
+    double rate_Bps;
+    memcpy(&rate_Bps, &key, sizeof rate_Bps);
+    return rate_Bps;
+}
+
+/* Is the rate found, below the one from which all are found anew? */
+static bool keeps(uint64_t rate, uint64_t restart)
+{
+    return rate - 1 < restart - 1;
+}
+
 /* --- what rises ------------------------------------------------------------------------------- */
 
 static void mark_all(struct share *share, const struct share_class *class)
@@ -63,31 +77,39 @@ static void push_cap(struct share *share, uint32_t class)
               (struct heap_entry){key_of(share->classes[class].cap_Bps), 0, class | IS_CLASS});
 }
 
-static void spread_own(struct share *share, uint32_t resource, double restart_Bps)
+static void weigh(struct share_group *group)
+{
+    group->weight = 0.0;
+    group->reach_count = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+        group->weight += group->entries[i].load;
+        group->reach_count += (group->entries[i].class & SHARE_REACHES) != 0 ? 1 : 0;
+    }
+    group->is_weighed = true;
+}
+
+static void spread_own(struct share *share, uint32_t resource, double restart_Bps, bool may_mark)
 {
     struct share_fill *fill = &share->fills[resource];
-    const struct share_group *group = &share->resources[resource].group;
-    const bool may_mark = share->dirty_count < share->resource_count; /* not all are dirty yet */
-    double weight = 0.0;
+    struct share_group *group = &share->resources[resource].group;
+    if (!group->is_weighed) {
+        weigh(group);
+    }
     fill->keeps = fill->rate_Bps > 0.0 && fill->rate_Bps < restart_Bps;
-    for (uint32_t i = 0; i < group->count; i++) {
+    fill->taken_Bps = fill->keeps ? group->weight * fill->rate_Bps : 0.0;
+    fill->rising_weight = fill->keeps ? 0.0 : group->weight;
+    fill->rising_count = fill->keeps ? 0 : group->count;
+    for (uint32_t i = 0; i < fill->rising_count && (may_mark || group->reach_count > 0); i++) {
         const struct share_entry *entry = &group->entries[i];
-        weight += entry->load;
-        if (fill->keeps) {
-            continue;
-        }
-        if (entry->other < SHARE_MANY && may_mark) {
+        if (entry->other < SHARE_MANY) {
             share_mark_dirty(share, entry->other);
-        } else if (entry->other == SHARE_MANY && may_mark) {
+        } else if (entry->other == SHARE_MANY) {
             mark_all(share, &share->classes[entry->class & ~SHARE_REACHES]);
         }
         if ((entry->class & SHARE_REACHES) != 0) {
             push_cap(share, entry->class & ~SHARE_REACHES);
         }
     }
-    fill->taken_Bps = fill->keeps ? weight * fill->rate_Bps : 0.0;
-    fill->rising_weight = fill->keeps ? 0.0 : weight;
-    fill->rising_count = fill->keeps ? 0 : group->count;
 }
 
 static void raise_guest(struct share *share, const struct share_entry *entry)
@@ -101,20 +123,26 @@ static void raise_guest(struct share *share, const struct share_entry *entry)
     }
 }
 
-static void spread_guests(struct share *share, uint32_t resource, double restart_Bps)
+/* Most of the time of finding rates goes here: no branch of the loop depends on rates. */
+static void spread_guests(struct share *share, uint32_t resource, double restart_Bps, bool may_mark)
 {
     const struct share_resource *which = &share->resources[resource];
+    const uint64_t restart = key_of(restart_Bps);
     double taken_Bps = 0.0, weight = 0.0;
-    uint32_t count = 0;
+    uint32_t count = 0, capped_count = 0;
     for (uint32_t i = 0; i < which->guest_count; i++) {
         const struct share_entry *entry = &which->guests[i];
-        const double rate_Bps = rate_of_group(share, entry->other);
-        if (rate_Bps > 0.0 && rate_Bps < restart_Bps) {
-            taken_Bps += entry->load * rate_Bps;
-        } else {
-            weight += entry->load;
-            count++;
-            raise_guest(share, entry);
+        const uint64_t rate = key_of(rate_of_group(share, entry->other));
+        const uint64_t kept = keeps(rate, restart) ? UINT64_MAX : 0;
+        taken_Bps += entry->load * rate_of(rate & kept);
+        weight += rate_of(key_of(entry->load) & ~kept);
+        count += 1 + (uint32_t)kept;
+        capped_count += entry->other >> 31;
+    }
+    for (uint32_t i = 0; i < which->guest_count && (may_mark || capped_count > 0) && count > 0;
+         i++) {
+        if (!keeps(key_of(rate_of_group(share, which->guests[i].other)), restart)) {
+            raise_guest(share, &which->guests[i]);
         }
     }
     share->fills[resource].taken_Bps += taken_Bps;
@@ -122,14 +150,32 @@ static void spread_guests(struct share *share, uint32_t resource, double restart
     share->fills[resource].rising_count += count;
 }
 
-/* The dirty list grows to all resources that rising classes join to it. */
+/* Can a class that rises join the resource to the dirty ones, on which it is not yet? */
+static bool may_join(const struct share *share, uint32_t resource, double restart_Bps)
+{
+    const struct share_fill *fill = &share->fills[resource];
+    const struct share_resource *which = &share->resources[resource];
+    return !fill->is_dirty && which->guest_count + which->group.count > 0 &&
+           !keeps(key_of(fill->rate_Bps), key_of(restart_Bps));
+}
+
+/* The dirty list grows to all resources that rising classes join to it. While their classes are gone
+ * through, so are all resources, some for each: once none is left that may join, there is nothing to
+ * mark. */
 static void spread(struct share *share)
 {
     const double restart_Bps = find_restart(share);
+    uint32_t passed = 0;
     for (uint32_t i = 0; i < share->dirty_count; i++) {
+        for (uint32_t step = 0; step < PASSED_AT_ONCE && passed < share->resource_count &&
+                                !may_join(share, passed, restart_Bps);
+             step++) {
+            passed++;
+        }
+        const bool may_mark = passed < share->resource_count;
         share->fills[share->dirty[i]].is_full = false;
-        spread_own(share, share->dirty[i], restart_Bps);
-        spread_guests(share, share->dirty[i], restart_Bps);
+        spread_own(share, share->dirty[i], restart_Bps, may_mark);
+        spread_guests(share, share->dirty[i], restart_Bps, may_mark);
     }
 }
 

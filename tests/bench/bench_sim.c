@@ -1,6 +1,6 @@
 /* How fast the simulator is: events per second of collectives, transfers and whole steps. */
 #include <stdio.h>
-#include <time.h>
+#include <sys/resource.h>
 
 #include "base/random.h"
 #include "plan/plan.h"
@@ -11,17 +11,18 @@
 static struct arena arena;
 static struct diag diag;
 
-static double now_s(void)
+/* Of this program: others on the machine do not count. */
+static double user_s(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec;
 }
 
-static void say(const char *what, uint32_t size, uint64_t events, double wall_s)
+static void say(const char *what, uint32_t size, uint64_t events, double took_s)
 {
     printf("%-28s %8u %10llu events %8.3f s %8.2f M events/s\n", what, size,
-           (unsigned long long)events, wall_s, (double)events / wall_s / 1e6);
+           (unsigned long long)events, took_s, (double)events / took_s / 1e6);
 }
 
 static struct cluster star(uint32_t devices)
@@ -65,10 +66,10 @@ static void bench_collective(const char *member, uint32_t ranks, bool skewed)
                                                    .member = collective_find(member),
                                                    .pipeline = 1,
                                                    .arrival_s = arrival_s};
-    const double start_s = now_s();
+    const double start_s = user_s();
     if (collective_run(&request, &arena, &result, &diag)) {
         say(skewed ? text_build(&arena, "%s, ranks at odds", member) : member, ranks, result.events,
-            now_s() - start_s);
+            user_s() - start_s);
     }
     arena_pop(&arena, mark);
 }
@@ -88,14 +89,14 @@ static void bench_flows(uint32_t count)
                                     .bytes = 1e9 * random_pop_unit(&random),
                                     .start_s = (double)count / 5000 * random_pop_unit(&random)};
     }
-    const double start_s = now_s();
+    const double start_s = user_s();
     if (flows_run(&cluster, transfers, count, &arena, &result, &diag)) {
-        say("random transfers", count, result.events, now_s() - start_s);
+        say("random transfers", count, result.events, user_s() - start_s);
     }
     arena_pop(&arena, mark);
 }
 
-struct case_405b {
+struct step_case {
     struct model model;
     struct cluster cluster;
     struct runtime runtime;
@@ -109,20 +110,20 @@ struct case_405b {
     struct load load;
 };
 
-/* 16 stages of some chunks, replicas of 8 devices, 16 micro-batches. */
-struct size_405b {
-    const char *cluster;
-    uint32_t replicas, chunks;
+/* Replicas of 8 devices for each stage. */
+struct step_size {
+    const char *model, *cluster;
+    uint32_t replicas, stages, chunks, micro_batches;
 };
 
-static bool build_405b(const struct size_405b *size, struct case_405b *built, struct sim *sim)
+static bool build_step(const struct step_size *size, struct step_case *built, struct sim *sim)
 {
-    if (!model_read("llama-3.1-405b", &arena, &built->model, &diag) ||
+    if (!model_read(size->model, &arena, &built->model, &diag) ||
         !cluster_read(size->cluster, &arena, &built->cluster, &diag) ||
         !runtime_read(RUNTIME_DEFAULT, (struct diag_place){0}, &arena, &built->runtime, &diag)) {
         return false;
     }
-    built->setup = (struct setup){.global_batch = 16 * size->replicas,
+    built->setup = (struct setup){.global_batch = size->micro_batches * size->replicas,
                                   .seq_length = 8192,
                                   .dtype = DTYPE_BF16,
                                   .optimizer = optimizer_find("adam"),
@@ -133,7 +134,7 @@ static bool build_405b(const struct size_405b *size, struct case_405b *built, st
     built->group = (struct group){.mesh_count = 3, .fold_count = 1};
     built->group.mesh[0] = (struct mesh_dim){.dim = dim_find("tp"), .degree = 8};
     built->group.mesh[1] = (struct mesh_dim){.dim = dim_find("dp"), .degree = size->replicas};
-    built->group.mesh[2] = (struct mesh_dim){.dim = dim_find("pp"), .degree = 16};
+    built->group.mesh[2] = (struct mesh_dim){.dim = dim_find("pp"), .degree = size->stages};
     built->group.folds[0] = (struct mesh_fold){.dim = dim_find("sp"), .degree = 8};
     built->plan = (struct plan){.groups = &built->group, .group_count = 1};
     built->plan.schedule =
@@ -148,32 +149,60 @@ static bool build_405b(const struct size_405b *size, struct case_405b *built, st
                         &diag);
 }
 
-static void bench_step(const struct size_405b *size)
+static const uint32_t *split_layers(const struct step_case *built, uint32_t chunks)
 {
-    struct case_405b *built = ARENA_PUSH(&arena, struct case_405b, 1);
-    struct sim sim;
-    struct sim_result result;
-    if (!build_405b(size, built, &sim)) {
-        return;
-    }
-    const uint32_t chunks = built->work.shape.stages * built->work.shape.chunks;
     const uint32_t layers = plan_count_layers(&built->model);
     uint32_t *split = ARENA_PUSH(&arena, uint32_t, chunks);
     for (uint32_t i = 0; i < chunks; i++) {
         split[i] = layers / chunks + (i < layers % chunks ? 1 : 0);
     }
-    double start_s = now_s();
+    return split;
+}
+
+static void bench_step(const struct step_size *size)
+{
+    struct step_case *built = ARENA_PUSH(&arena, struct step_case, 1);
+    struct sim sim;
+    struct sim_result result;
+    if (!build_step(size, built, &sim)) {
+        return;
+    }
+    const uint32_t chunks = built->work.shape.stages * built->work.shape.chunks;
+    const uint32_t *split = split_layers(built, chunks);
+    double start_s = user_s();
     sim_build_load(&sim, &built->work, &built->stream, split, &arena, &built->load);
-    printf("%-28s %8u %26.3f s\n", "prices of a 405B step", chunks, now_s() - start_s);
-    start_s = now_s();
+    printf("%-28s %8u %26.3f s\n", "prices of a 405B step", chunks, user_s() - start_s);
+    start_s = user_s();
     if (sim_run(&sim, &built->load, &arena, &result, &diag)) {
-        say("405B step, op by op", chunks, result.events, now_s() - start_s);
+        say("405B step, op by op", chunks, result.events, user_s() - start_s);
     }
     sim.options.granularity = SIM_SLOTS;
-    start_s = now_s();
+    start_s = user_s();
     if (sim_run(&sim, &built->load, &arena, &result, &diag)) {
-        say("405B step, slot by slot", chunks, result.events, now_s() - start_s);
+        say("405B step, slot by slot", chunks, result.events, user_s() - start_s);
     }
+}
+
+/* Plans of one load, slot by slot, as a search that judges by simulation meets them. */
+static void bench_plans(const struct step_size *size, uint32_t count)
+{
+    struct step_case *built = ARENA_PUSH(&arena, struct step_case, 1);
+    struct sim sim;
+    struct sim_result result;
+    if (!build_step(size, built, &sim)) {
+        return;
+    }
+    const uint32_t *split = split_layers(built, size->stages * size->chunks);
+    sim_build_load(&sim, &built->work, &built->stream, split, &arena, &built->load);
+    sim.options.granularity = SIM_SLOTS;
+    const double start_s = user_s();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct arena_mark mark = arena_find_mark(&arena);
+        sim_run(&sim, &built->load, &arena, &result, &diag);
+        arena_pop(&arena, mark);
+    }
+    printf("%-28s %8u %10.0f plans/s\n", "70B step, slot by slot", count,
+           (double)count / (user_s() - start_s));
 }
 
 int main(void)
@@ -190,8 +219,9 @@ int main(void)
         bench_flows(count);
     }
     /* 16,384 and 1,048,576 devices: a stage's replicas go in step, so one device stands for them */
-    bench_step(&(struct size_405b){"dgx-h100:2048", 128, 7});
-    bench_step(&(struct size_405b){"dgx-h100:131072", 8192, 1});
+    bench_step(&(struct step_size){"llama-3.1-405b", "dgx-h100:2048", 128, 16, 7, 16});
+    bench_step(&(struct step_size){"llama-3.1-405b", "dgx-h100:131072", 8192, 16, 1, 16});
+    bench_plans(&(struct step_size){"llama-3.1-70b", "dgx-h100:64", 8, 8, 1, 64}, 200);
     struct text text;
     text_init(&text, &arena);
     diag_dump(&diag, &text);
