@@ -7,13 +7,13 @@
 #include "tools/decompose.h"
 #include "tools/failures.h"
 #include "tools/flow_file.h"
+#include "tools/many_runs.h"
 #include "tools/saved_plan.h"
 #include "tools/sensitivity.h"
 #include "tools/simulated.h"
 #include "tools/slow_list.h"
 #include "tools/unfold.h"
 
-#define RUNS_MAX 100000u
 #define STAGES_SHOWN 16u
 
 extern const struct command_kind command_simulate;
@@ -137,8 +137,7 @@ static bool simulate(struct command *command, struct answer *answer)
     if (!simulated_build(command, &answer->question, answer->plan, &options, &simulated) ||
         !unfold_check(command, &simulated.sim, &simulated.load) ||
         !sim_run(&simulated.sim, &simulated.load, command->arena, &answer->result, command->diag) ||
-        !sim_run_many(&simulated.sim, &simulated.load, (uint32_t)answer->runs, command->arena,
-                      &answer->step_s, command->diag)) {
+        !many_runs_find(command, &simulated, (uint32_t)answer->runs, &answer->step_s)) {
         return false;
     }
     answer->wall_s = command_now_s() - start_s;
@@ -346,13 +345,7 @@ static const struct flag plan_flags[] = {
      .value = "SPEC",
      .help = "times vary by up to this share: 0.05, or compute=0.05,network=0.1",
      .absent = "none"},
-    {.name = "--runs",
-     .kind = FLAG_COUNT,
-     .value = "N",
-     .help = "runs with other draws of the jitter, for percentiles",
-     .fallback = "1",
-     .min = 1,
-     .max = RUNS_MAX},
+    MANY_RUNS_FLAGS,
     {.name = "--seed",
      .kind = FLAG_COUNT,
      .value = "S",
