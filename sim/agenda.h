@@ -26,8 +26,8 @@ struct agenda_bucket {
 
 /* A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): events lie by the highest digit in which they
  * differ from the present instant, then by its value. The first of the buckets holds the next
- * instant; when that comes, its events differ in lower digits only. So each event moves at most once
- * per digit, from end to end of a bucket, whatever else is pending. */
+ * instant; when that comes, its events differ in lower digits only. So each event moves at most
+ * once per digit, from end to end of a bucket, whatever else is pending. */
 struct agenda {
     struct arena *arena;
     uint64_t now_ticks;        /* of the last event popped */

@@ -159,9 +159,9 @@ static bool may_join(const struct share *share, uint32_t resource, double restar
            !keeps(key_of(fill->rate_Bps), key_of(restart_Bps));
 }
 
-/* The dirty list grows to all resources that rising classes join to it. While their classes are gone
- * through, so are all resources, some for each: once none is left that may join, there is nothing to
- * mark. */
+/* The dirty list grows to all resources that rising classes join to it. While their classes are
+ * gone through, so are all resources, some for each: once none is left that may join, there is
+ * nothing to mark. */
 static void spread(struct share *share)
 {
     const double restart_Bps = find_restart(share);
