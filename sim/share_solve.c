@@ -127,6 +127,9 @@ static void raise_guest(struct share *share, const struct share_entry *entry)
 static void spread_guests(struct share *share, uint32_t resource, double restart_Bps, bool may_mark)
 {
     const struct share_resource *which = &share->resources[resource];
+    if (which->guest_count == 0) {
+        return;
+    }
     const uint64_t restart = key_of(restart_Bps);
     double taken_Bps = 0.0, weight = 0.0;
     uint32_t count = 0, capped_count = 0;
