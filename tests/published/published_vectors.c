@@ -10,9 +10,13 @@ static struct diag diag;
 
 /* --- collectives ------------------------------------------------------------------------------ */
 
-static double run_on_level(struct level level, enum collective_kind kind, const char *member)
+/* bytes 0: a GB per rank. Seconds from when the last rank comes, which is so late. */
+static double run_late(struct level level, enum collective_kind kind, const char *member,
+                       double bytes, double late_s)
 {
     const uint32_t ranks = level.degree;
+    double *arrival_s = ARENA_PUSH(&arena, double, ranks);
+    arrival_s[ranks - 1] = late_s;
     static struct accelerator accelerator = {.name = "device"};
     struct cluster cluster = {.name = "c",
                               .accelerators = &accelerator,
@@ -27,13 +31,19 @@ static double run_on_level(struct level level, enum collective_kind kind, const 
                                                    .prices = &prices,
                                                    .kind = kind,
                                                    .group = &group,
-                                                   .bytes = 1e9 * ranks,
+                                                   .bytes = bytes > 0 ? bytes : 1e9 * ranks,
+                                                   .arrival_s = arrival_s,
                                                    .member = collective_find(member),
                                                    .pipeline = 1};
     diag_init(&diag, &arena);
     ck_assert(prices_read(&cluster, NULL, &arena, &prices, &diag));
     ck_assert(collective_run(&request, &arena, &result, &diag));
-    return result.seconds;
+    return result.seconds - late_s;
+}
+
+static double run_on_level(struct level level, enum collective_kind kind, const char *member)
+{
+    return run_late(level, kind, member, 0, 0);
 }
 
 static double run_collective(enum level_kind level, enum collective_kind kind, const char *member,
@@ -110,6 +120,31 @@ START_TEST(cycle_of_neighbours)
     const struct collective_group odd = {
         .ranks = 15, .pipeline = 1, .axis_count = 2, .axes = {3, 5}};
     ck_assert(!collective_accepts(collective_find("hamiltonian"), COLLECTIVE_ALL_REDUCE, &odd));
+}
+END_TEST
+
+/* StragglAR (arXiv 2505.23523): 1 GiB over ranks behind one switch at 450 GiB/s, 3 us per message,
+ * the last of them late. Behind its coming n-2+log2 n rounds of 1/(n-1): 2.884 ms for a ring's
+ * 3.931 ms over 8 ranks, 1.826 times as fast over 64. */
+START_TEST(a_late_rank_costs_less)
+{
+    static const uint32_t ranks[] = {8, 64};
+    static const double rounds[] = {9, 68}, gains[] = {1.363, 1.826};
+    const double gib = 1024.0 * 1024 * 1024;
+    for (size_t i = 0; i < 2; i++) {
+        arena_init(&arena);
+        const struct level level = {.name = "l",
+                                    .kind = LEVEL_SWITCH,
+                                    .degree = ranks[i],
+                                    .bandwidth_Bps = 450 * gib,
+                                    .latency_s = 3e-6,
+                                    .link = LINK_RAW};
+        const double own_s = run_late(level, COLLECTIVE_ALL_REDUCE, "straggl-ar", gib, 0.1);
+        const double ring_s = run_late(level, COLLECTIVE_ALL_REDUCE, "ring", gib, 0.1);
+        ck_assert_double_eq_tol(own_s, rounds[i] * (3e-6 + 1 / (450.0 * (ranks[i] - 1))), 1e-10);
+        ck_assert_double_eq_tol(ring_s / own_s, gains[i], 1e-3);
+        arena_release(&arena);
+    }
 }
 END_TEST
 
@@ -219,5 +254,6 @@ START_TEST(closed_form_is_a_little_low)
 }
 END_TEST
 
-TAP_MAIN("vectors", gather_on_a_full_mesh, sum_in_the_network, cycle_of_neighbours, one_server,
-         transfers_in_slices, deep_warm_up_hides_transfers, closed_form_is_a_little_low)
+TAP_MAIN("vectors", gather_on_a_full_mesh, sum_in_the_network, cycle_of_neighbours,
+         a_late_rank_costs_less, one_server, transfers_in_slices, deep_warm_up_hides_transfers,
+         closed_form_is_a_little_low)
