@@ -24,16 +24,16 @@ struct layout {
     uint32_t *plain_blocks, *again_blocks; /* [layer * WORK_BLOCK_MAX + block]; of unlike layers */
     uint32_t plain_block, again_block;     /* of alike ones */
     double first_s, last_s;                /* where they stand */
+    uint32_t last_place;                   /* of the last part: no end where chains turn back */
     uint32_t recomputed;                   /* per chunk */
     bool alike;                            /* one kind of middle layer */
     bool is_mixed;                         /* stages on several sites */
     bool splits;                           /* the schedule has weight gradients of its own */
     bool grows;                            /* no layer, added in front, makes a chunk shorter */
     const uint32_t *caps;                  /* most layers per stage by memory, NULL: ask */
-    uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked yet */
+    uint32_t *unlike_caps; /* of unlike layers, per stage and first layer; UNKNOWN: not asked */
 };
 #define UNKNOWN UINT32_MAX
-
 /* Unlike layers on several chunks per stage go chunk by chunk along the chain; memory is looked
  * at afterwards. */
 static bool goes_by_chunk(const struct layout *layout)
@@ -120,7 +120,10 @@ static void fill_prefix(struct layout *layout, struct arena *arena)
         fill_blocks(layout);
     }
     layout->first_s = piece_s(estimator_pieces(load, 0), work->first_block);
-    layout->last_s = piece_s(estimator_pieces(load, work->shape.stages - 1), work->last_block);
+    const uint32_t chunks = work->shape.chunks, end = work->shape.stages * chunks - 1;
+    const uint32_t last_stage = load->stream->chunk_place[end] / chunks;
+    layout->last_place = goes_by_chunk(layout) ? end : last_stage;
+    layout->last_s = piece_s(estimator_pieces(load, last_stage), work->last_block);
 }
 
 static inline double chunk_s(const struct prefix *prefix, uint32_t recomputed, uint32_t first,
@@ -175,9 +178,10 @@ static void fill_row(const struct layout *layout, uint32_t chunk, uint32_t first
     row[work->last_block] += chunk + 1 == work->shape.stages * work->shape.chunks ? 1 : 0;
 }
 
-static double extra_s(const struct layout *layout, uint32_t place, uint32_t places)
+static double extra_s(const struct layout *layout, uint32_t place)
 {
-    return (place == 0 ? layout->first_s : 0.0) + (place + 1 == places ? layout->last_s : 0.0);
+    const double last_s = place == layout->last_place ? layout->last_s : 0.0;
+    return (place == 0 ? layout->first_s : 0.0) + last_s;
 }
 
 /* By chunk a stage is a place in the chain. */
@@ -196,24 +200,21 @@ static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t coun
     const struct prefix *prefix = &layout->prefixes[layout->is_mixed ? site_of(layout, stage) : 0];
     const uint32_t recomputed = layout->recomputed;
     if (shape->chunks == 1 || goes_by_chunk(layout)) {
-        const uint32_t places = shape->stages * shape->chunks;
-        return chunk_s(prefix, recomputed, first, count) + extra_s(layout, stage, places);
+        return chunk_s(prefix, recomputed, first, count) + extra_s(layout, stage);
     }
-    double seconds = extra_s(layout, stage, shape->stages);
+    double seconds = extra_s(layout, stage);
     for (uint32_t local = 0; local < shape->chunks; local++) {
         seconds += chunk_s(prefix, recomputed, 0, share_of(count, shape->chunks, stage, local));
     }
     return seconds;
 }
 
-/* Of unlike layers, as if nothing were computed again: no less with more of them on either side. */
+/* Of unlike layers, nothing computed again: no less with more of them on either side. */
 static double range_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
 {
     const struct layout *layout = state;
-    const struct schedule_shape *shape = &layout->load->work->shape;
     const double *plain_s = layout->prefixes[layout->is_mixed ? site_of(layout, stage) : 0].plain_s;
-    return (plain_s[first + count] - plain_s[first]) * ROUNDING +
-           extra_s(layout, stage, shape->stages * shape->chunks);
+    return (plain_s[first + count] - plain_s[first]) * ROUNDING + extra_s(layout, stage);
 }
 
 static bool ask_memory(const struct layout *layout, uint32_t stage, uint32_t first, uint32_t count)
@@ -360,7 +361,6 @@ static struct partition_problem pose(struct layout *layout, const struct layout_
     return problem;
 }
 
-/* What memory allows is asked of unlike layers once per stage and first layer. */
 static void open_room(struct layout *layout, const struct layout_room *room, struct arena *arena)
 {
     const struct schedule_shape *shape = &layout->load->work->shape;
