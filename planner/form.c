@@ -95,7 +95,8 @@ static void judge_unlike(struct search *search, const struct class_orders *order
 static bool judge_alike(struct search *search, const struct class_orders *orders,
                         const bool *passes, struct leaf *leaf)
 {
-    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
+    uint32_t *caps =
+        ARENA_PUSH(&search->scratch, uint32_t, orders->variants[0]->work->shape.stages);
     leaf->order = orders->numbers[0];
     const bool fits = leaf_caps(search, orders->variants[0], leaf, caps);
     const bool prunes = !fits && !search->options->no_prune;

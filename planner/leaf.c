@@ -141,7 +141,7 @@ static bool probe_place(struct trial *trial, uint32_t *caps)
 bool leaf_probe(struct search *search, struct variant *variant, const struct leaf *leaf)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, search->layers);
+    uint32_t *caps = ARENA_PUSH(&search->scratch, uint32_t, variant->work->shape.stages);
     variant_keep(search, variant, leaf);
     bool fits = may_have_room(search, variant_floor_bytes(variant));
     if (fits) {

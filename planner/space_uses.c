@@ -53,6 +53,20 @@ static void drop_none(struct policy_options *out)
     out->leaner++;
 }
 
+/* Uses are large, choices mostly few. */
+static uint32_t count_choices(struct search *search, const struct plan *plan,
+                              const struct policy *kind)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    struct policy_use *use = ARENA_PUSH(&search->scratch, struct policy_use, 1);
+    uint32_t count = 0;
+    while (kind->choose(search->problem, plan, count, &search->scratch, use)) {
+        count++;
+    }
+    arena_pop(&search->scratch, mark);
+    return count;
+}
+
 static void fill_options(struct search *search, struct plan *plan, uint32_t policy,
                          struct policy_options *out)
 {
@@ -79,14 +93,13 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
         return;
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct policy_use *uses = ARENA_PUSH(&search->scratch, struct policy_use, search->layers + 8);
-    bool *leaner = ARENA_PUSH(search->arena, bool, search->layers + 9);
+    const uint32_t choices = count_choices(search, plan, kind);
+    struct policy_use *uses = ARENA_PUSH(&search->scratch, struct policy_use, choices);
+    bool *leaner = ARENA_PUSH(search->arena, bool, choices + 1);
     bool last_kept = true; /* the choice before this one is an option too */
-    for (uint32_t i = 0; out->count <= search->layers + 8; i++) {
+    for (uint32_t i = 0; i < choices; i++) {
         struct policy_use *use = &uses[out->count - 1];
-        if (!kind->choose(search->problem, plan, i, search->arena, use)) {
-            break;
-        }
+        (void)kind->choose(search->problem, plan, i, search->arena, use);
         leaner[out->count] = last_kept && kind->leaner != NULL && kind->leaner(i);
         last_kept = use_is_legal(search, plan, use, 1);
         out->count += last_kept ? 1 : 0;
