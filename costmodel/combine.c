@@ -42,6 +42,7 @@ struct stream_notes *costmodel_timed_notes(struct costmodel *model, const struct
     notes->input_s = ARENA_PUSH(arena, double, chunks);
     notes->weight_s = ARENA_PUSH(arena, double, chunks);
     notes->send_s = ARENA_PUSH(arena, double, chunks);
+    notes->queue_s = ARENA_PUSH(arena, double, chunks);
     notes->release_s = ARENA_PUSH(arena, double, chunks);
     notes->replayable = true;
     return notes;
@@ -139,6 +140,8 @@ struct replay_times costmodel_times(const struct load *load, struct stream_notes
         notes->input_s[chunk] = backward - weight;
         notes->send_s[chunk] =
             chunk + 1 == chunks ? 0.0 : estimator_send_s(load, stages[chunk], stages[chunk + 1]);
+        notes->queue_s[chunk] =
+            chunk + 1 == chunks ? 0.0 : estimator_queue_s(load, stages[chunk], stages[chunk + 1]);
     }
     find_releases(load, notes);
     return (struct replay_times){
@@ -148,6 +151,7 @@ struct replay_times costmodel_times(const struct load *load, struct stream_notes
         .weight_s = notes->weight_s,
         .send_s = notes->send_s,
         .send_back_s = load->work->forward_only ? NULL : notes->send_s,
+        .queue_s = notes->queue_s,
         .release_s = notes->release_s,
         .send_blocks =
             runtime_send_blocks(load->work->problem->setup->runtime, load->work->shape.chunks)};
@@ -320,6 +324,7 @@ static double path_sends_s(const struct replay_cut *cut, const struct load *load
             (double)cut->sends[i] + (load->work->forward_only ? 0.0 : (double)cut->sends_back[i]);
         count += own;
         beyond_s += own > 0.0 ? own * (notes->send_s[i] - load->send_s) : 0.0;
+        beyond_s += (cut->queued[i] + cut->queued_back[i]) * notes->queue_s[i];
     }
     return count * load->send_s + beyond_s;
 }

@@ -22,7 +22,8 @@ struct stream_notes {
     struct replay_cut
         cuts[CUT_MAX]; /* paths that were longest before: each a lower bound for any durations */
     uint32_t cut_count, next_cut;
-    double *forward_s, *backward_s, *input_s, *weight_s, *send_s, *release_s; /* per model chunk */
+    double *forward_s, *backward_s, *input_s, *weight_s; /* per model chunk */
+    double *send_s, *queue_s, *release_s;
 };
 
 struct price_table;

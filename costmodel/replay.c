@@ -7,22 +7,10 @@
 
 size_t replay_count_scratch(const struct replay_plan *plan)
 {
-    size_t doubles =
-        (size_t)plan->step_count + (size_t)3 * plan->shape.stages + (size_t)2 * plan->chunk_count;
+    size_t doubles = (size_t)2 * plan->step_count + (size_t)3 * plan->shape.stages +
+                     (size_t)4 * plan->chunk_count;
     return doubles * sizeof(double) +
            (size_t)COST_KINDS * plan->chunk_count * sizeof(struct replay_cost);
-}
-
-struct replay_scratch replay_find_scratch(const struct replay_plan *plan, void *memory)
-{
-    struct replay_scratch scratch = {.costs = memory};
-    scratch.end_s = (double *)(scratch.costs + (size_t)COST_KINDS * plan->chunk_count);
-    scratch.busy_s = scratch.end_s + plan->step_count;
-    scratch.start_s = scratch.busy_s + plan->shape.stages;
-    scratch.stage_end_s = scratch.start_s + plan->shape.stages;
-    scratch.chunk_start_s = scratch.stage_end_s + plan->shape.stages;
-    scratch.chunk_end_s = scratch.chunk_start_s + plan->chunk_count;
-    return scratch;
 }
 
 static double read_time(const double *times_s, uint32_t chunk)
@@ -121,16 +109,116 @@ static void price_steps(const struct replay_plan *plan, const struct replay_time
     }
 }
 
+uint32_t replay_find_queue(const struct replay_plan *plan, const struct replay_step *step)
+{
+    const uint32_t kind = step->cost / plan->chunk_count;
+    uint32_t queue = step->cost % plan->chunk_count;
+    if (kind == SLOT_BACKWARD || kind == SLOT_INPUT_GRADIENT || kind == COST_AWAIT_BACKWARD) {
+        queue += plan->chunk_count;
+    } else if (kind != SLOT_FORWARD && kind != COST_AWAIT_FORWARD) {
+        return REPLAY_NO_QUEUE;
+    }
+    return step->source != 0 && plan->in_order[queue] ? queue : REPLAY_NO_QUEUE;
+}
+
+uint32_t replay_find_before(const struct replay_plan *plan, uint32_t index)
+{
+    const uint32_t queue = replay_find_queue(plan, &plan->steps[index]);
+    do {
+        index--;
+    } while (index > 0 && replay_find_queue(plan, &plan->steps[index]) != queue);
+    return index;
+}
+
+double replay_queue_time(const struct replay_plan *plan, const struct replay_times *times,
+                         uint32_t queue)
+{
+    return times->queue_s[queue < plan->chunk_count ? queue - 1 : queue - plan->chunk_count];
+}
+
+/* Seconds between two transfers that model chunk `chunk` sends at least: it makes them. */
+static double make_s(const struct replay_plan *plan, const struct replay_times *times, bool back,
+                     uint32_t chunk)
+{
+    double least_s = -1;
+    for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
+        const bool sends =
+            back ? kind == SLOT_BACKWARD || kind == SLOT_INPUT_GRADIENT : kind == SLOT_FORWARD;
+        if (sends && plan->slot_counts[kind][chunk] > 0) {
+            const double own_s = replay_slot_time(times, kind, chunk);
+            least_s = least_s < 0 || own_s < least_s ? own_s : least_s;
+        }
+    }
+    return plan->has_pairs && pair_frac(times) < 1 ? pair_frac(times) * least_s : least_s;
+}
+
+/* Links that are faster than what they carry is made never make anybody wait. */
+static bool may_queue(const struct replay_plan *plan, const struct replay_times *times)
+{
+    bool may = false;
+    if (times->queue_s == NULL || times->send_blocks) {
+        return false;
+    }
+    for (uint32_t i = 0; i + 1 < plan->chunk_count; i++) {
+        may = may ||
+              (replay_crosses(plan, i) && (times->queue_s[i] > make_s(plan, times, false, i) ||
+                                           (times->send_back_s != NULL &&
+                                            times->queue_s[i] > make_s(plan, times, true, i + 1))));
+    }
+    return may;
+}
+
+struct replay_scratch replay_find_scratch(const struct replay_plan *plan,
+                                          const struct replay_times *times, void *memory)
+{
+    struct replay_scratch scratch = {.costs = memory};
+    scratch.end_s = (double *)(scratch.costs + (size_t)COST_KINDS * plan->chunk_count);
+    scratch.busy_s = scratch.end_s + plan->step_count;
+    scratch.start_s = scratch.busy_s + plan->shape.stages;
+    scratch.stage_end_s = scratch.start_s + plan->shape.stages;
+    scratch.chunk_start_s = scratch.stage_end_s + plan->shape.stages;
+    scratch.chunk_end_s = scratch.chunk_start_s + plan->chunk_count;
+    scratch.last_s = scratch.chunk_end_s + plan->chunk_count;
+    if (may_queue(plan, times)) {
+        scratch.arrival_s = scratch.last_s + (size_t)2 * plan->chunk_count;
+    }
+    return scratch;
+}
+
+static void sweep_queues(const struct replay_plan *plan, const struct replay_times *times,
+                         const struct replay_scratch *scratch)
+{
+    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
+        scratch->last_s[i] = -1;
+    }
+    for (uint32_t i = 1; i < plan->step_count; i++) {
+        const struct replay_step *step = &plan->steps[i];
+        const uint32_t queue = replay_find_queue(plan, step);
+        double arrival_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
+        if (queue != REPLAY_NO_QUEUE) {
+            const double before_s = scratch->last_s[queue];
+            const double free_s = before_s + replay_queue_time(plan, times, queue);
+            arrival_s = before_s >= 0 && free_s > arrival_s ? free_s : arrival_s;
+            scratch->last_s[queue] = arrival_s;
+        }
+        scratch->arrival_s[i] = arrival_s;
+        scratch->end_s[i] =
+            replay_find_start(scratch, plan, i) + scratch->costs[step->cost].duration_s;
+    }
+}
+
 void replay_sweep(const struct replay_plan *plan, const struct replay_times *times,
                   const struct replay_scratch *scratch)
 {
-    const struct replay_cost *costs = scratch->costs;
-    double *end_s = scratch->end_s;
     price_steps(plan, times, scratch->costs);
-    end_s[0] = 0;
+    scratch->end_s[0] = 0;
+    if (scratch->arrival_s != NULL) {
+        sweep_queues(plan, times, scratch);
+        return;
+    }
     for (uint32_t i = 1; i < plan->step_count; i++) {
-        const struct replay_step *step = &plan->steps[i];
-        end_s[i] = replay_find_start(step, costs, end_s) + costs[step->cost].duration_s;
+        scratch->end_s[i] =
+            replay_find_start(scratch, plan, i) + scratch->costs[plan->steps[i].cost].duration_s;
     }
 }
 
@@ -140,7 +228,7 @@ static double find_own_end(const struct replay_plan *plan, const struct replay_t
 {
     uint32_t cost = plan->steps[step].cost;
     double share = cost / plan->chunk_count >= COST_PAIRED ? pair_frac(times) : 1;
-    return replay_find_start(&plan->steps[step], scratch->costs, scratch->end_s) +
+    return replay_find_start(scratch, plan, step) +
            share * replay_slot_time(times, replay_step_kind(plan, cost), cost % plan->chunk_count);
 }
 
@@ -153,8 +241,7 @@ static void collect_chunks(const struct replay_plan *plan, const struct replay_t
     }
     for (uint32_t chunk = 0; chunk < plan->chunk_count; chunk++) {
         uint32_t stage = plan->chunk_stage[chunk];
-        double start_s = replay_find_start(&plan->steps[plan->chunk_first[chunk]], scratch->costs,
-                                           scratch->end_s);
+        double start_s = replay_find_start(scratch, plan, plan->chunk_first[chunk]);
         scratch->chunk_start_s[chunk] = start_s;
         scratch->chunk_end_s[chunk] = find_own_end(plan, times, scratch, plan->chunk_last[chunk]);
         if (scratch->start_s[stage] < 0 || start_s < scratch->start_s[stage]) {
@@ -173,7 +260,7 @@ static void collect_chunks(const struct replay_plan *plan, const struct replay_t
 void replay_find_times(const struct replay_plan *plan, const struct replay_times *times,
                        void *scratch, struct replay_result *out)
 {
-    struct replay_scratch parts = replay_find_scratch(plan, scratch);
+    struct replay_scratch parts = replay_find_scratch(plan, times, scratch);
     replay_sweep(plan, times, &parts);
     collect_chunks(plan, times, &parts);
     double makespan_s = 0;

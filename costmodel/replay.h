@@ -2,8 +2,8 @@
  * exactly.
  *
  * A slot starts when the slot before it on its stage has ended and, coming from another stage,
- * what it needs has arrived. A transfer between two chunks of one stage costs nothing. Nothing
- * else is waited for: transfers do not queue for links. */
+ * what it needs has arrived. A transfer between two chunks of one stage costs nothing. Transfers
+ * between the same two chunks, one way, queue for their link; others do not. */
 #ifndef SHARDPLAN_COSTMODEL_REPLAY_H
 #define SHARDPLAN_COSTMODEL_REPLAY_H
 
@@ -24,6 +24,10 @@ struct replay_times {
     const double
         *send_s; /* activations of model chunk i to i+1, read where i+1 exists; may be NULL */
     const double *send_back_s; /* gradients of model chunk i+1 to i; may be NULL */
+    /* A transfer i to i+1, or i+1 to i, keeps its link for so long: the next that way arrives no
+     * earlier than so long behind it. NULL: a link carries any number at once. Without meaning
+     * where transfers block their sender, which makes the next one later. */
+    const double *queue_s;
     const double
         *release_s; /* no forward of model chunk i starts before (parameter gathers); may be NULL */
     bool send_blocks; /* the sender's next slot waits until its transfer is over */
@@ -53,6 +57,9 @@ struct replay_plan {
     uint32_t *chunk_last;  /* [model chunk] its last slot: from here on its gradients are whole */
     uint32_t *chunk_stage; /* [model chunk] */
     uint32_t *slot_counts[SLOT_KIND_COUNT]; /* [model chunk] slots of the kind */
+    /* [way * chunk_count + model chunk] what the chunk receives comes in the order in which it is
+     * sent: forward (way 0), backward (way 1). Else those transfers are not taken to queue. */
+    bool *in_order;
     bool has_pairs;
     uint32_t *pair_counts[SLOT_KIND_COUNT]; /* [model chunk] of them in pairs */
 };
@@ -74,6 +81,7 @@ struct replay_cut {
     uint32_t chunk_count;
     uint32_t *slots[SLOT_KIND_COUNT]; /* [model chunk] */
     uint32_t *sends, *sends_back;     /* [model chunk i] transfers i to i+1, and i+1 to i */
+    uint32_t *queued, *queued_back;   /* [model chunk i] times that one waits for the one before */
     uint32_t release; /* model chunk whose release the path begins with, or chunk_count */
     bool send_blocks;
 };

@@ -185,6 +185,22 @@ static size_t count_steps(const struct stream *stream, uint32_t stage)
     return count;
 }
 
+/* Steps of a stage stand in the order in which it runs them. */
+static void find_order(struct replay_plan *plan, uint32_t *last)
+{
+    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
+        plan->in_order[i] = true;
+        last[i] = 0;
+    }
+    for (uint32_t i = 1; i < plan->step_count; i++) {
+        const uint32_t queue = replay_find_queue(plan, &plan->steps[i]);
+        if (queue != REPLAY_NO_QUEUE) {
+            plan->in_order[queue] = plan->steps[i].source > last[queue];
+            last[queue] = plan->steps[i].source;
+        }
+    }
+}
+
 void replay_build(const struct stream *stream, struct arena *arena, struct replay_plan *out)
 {
     const struct schedule_shape *shape = &stream->shape;
@@ -204,6 +220,7 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
         .chunk_first = ARENA_PUSH(arena, uint32_t, chunk_count),
         .chunk_last = ARENA_PUSH(arena, uint32_t, chunk_count),
         .chunk_stage = ARENA_PUSH(arena, uint32_t, chunk_count),
+        .in_order = ARENA_PUSH(arena, bool, (size_t)2 * chunk_count),
     };
     for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
         out->slot_counts[kind] = ARENA_PUSH(arena, uint32_t, chunk_count);
@@ -222,5 +239,6 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
                                   .forward_step = ARENA_PUSH(arena, uint32_t, pairs),
                                   .backward_step = ARENA_PUSH(arena, uint32_t, pairs)},
                 slot_count, ARENA_PUSH(arena, uint32_t, shape->stages));
+    find_order(out, ARENA_PUSH(arena, uint32_t, (size_t)2 * chunk_count));
     arena_pop(arena, mark);
 }

@@ -9,6 +9,8 @@ void replay_cut_init(uint32_t chunk_count, struct arena *arena, struct replay_cu
         .chunk_count = chunk_count,
         .sends = ARENA_PUSH(arena, uint32_t, chunk_count),
         .sends_back = ARENA_PUSH(arena, uint32_t, chunk_count),
+        .queued = ARENA_PUSH(arena, uint32_t, chunk_count),
+        .queued_back = ARENA_PUSH(arena, uint32_t, chunk_count),
         .release = chunk_count,
     };
     for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
@@ -23,6 +25,7 @@ static void clear(struct replay_cut *cut)
             cut->slots[kind][chunk] = 0;
         }
         cut->sends[chunk] = cut->sends_back[chunk] = 0;
+        cut->queued[chunk] = cut->queued_back[chunk] = 0;
     }
     cut->release = cut->chunk_count;
 }
@@ -56,15 +59,37 @@ static void count_arrival(const struct replay_plan *plan, uint32_t step, struct 
     }
 }
 
+/* The step whose transfer the arrival was of: where that had waited for the link, counts so and
+ * goes on to the transfer before. */
+static uint32_t count_queue(const struct replay_plan *plan, const struct replay_scratch *scratch,
+                            uint32_t index, struct replay_cut *cut)
+{
+    while (scratch->arrival_s != NULL) {
+        const struct replay_step *step = &plan->steps[index];
+        const uint32_t queue = replay_find_queue(plan, step);
+        const double sent_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
+        if (queue == REPLAY_NO_QUEUE || sent_s == scratch->arrival_s[index]) {
+            break;
+        }
+        if (queue < plan->chunk_count) {
+            cut->queued[queue - 1]++;
+        } else {
+            cut->queued_back[queue - plan->chunk_count]++;
+        }
+        index = replay_find_before(plan, index);
+    }
+    return index;
+}
+
 /* Counts a step, gives the one that it started behind; 0 is the start. */
 static uint32_t count_step(const struct replay_plan *plan, const struct replay_scratch *scratch,
                            uint32_t index, struct replay_cut *cut)
 {
     const struct replay_step *step = &plan->steps[index];
     uint32_t kind = replay_step_kind(plan, step->cost), chunk = step->cost % plan->chunk_count;
-    double arrival_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
-    bool waited = arrival_s > scratch->end_s[step->previous];
-    uint32_t before = waited ? step->source : step->previous;
+    bool waited = replay_find_arrival(scratch, plan, index) > scratch->end_s[step->previous];
+    uint32_t arrived = waited ? count_queue(plan, scratch, index, cut) : index;
+    uint32_t before = waited ? plan->steps[arrived].source : step->previous;
     if (kind == COST_RELEASE) {
         cut->release = waited ? chunk : cut->release;
     } else if (kind < SLOT_KIND_COUNT) {
@@ -73,7 +98,7 @@ static uint32_t count_step(const struct replay_plan *plan, const struct replay_s
     if (before != 0 && cut->send_blocks) {
         count_send(plan, before, cut);
     } else if (before != 0 && waited) {
-        count_arrival(plan, index, cut);
+        count_arrival(plan, arrived, cut);
     }
     return before;
 }
@@ -95,7 +120,7 @@ void replay_find_cut(const struct replay_plan *plan, const struct replay_times *
     assert(out->chunk_count == plan->chunk_count);
     struct replay_result result;
     replay_find_times(plan, times, scratch, &result);
-    struct replay_scratch parts = replay_find_scratch(plan, scratch);
+    struct replay_scratch parts = replay_find_scratch(plan, times, scratch);
     clear(out);
     out->send_blocks = times->send_blocks;
     uint32_t step = find_last(plan, &result);
@@ -121,6 +146,9 @@ double replay_find_bound(const struct replay_cut *cut, const struct replay_times
         }
         if (cut->sends_back[chunk] > 0 && times->send_back_s != NULL) {
             sum_s += cut->sends_back[chunk] * times->send_back_s[chunk];
+        }
+        if (times->queue_s != NULL && !times->send_blocks) {
+            sum_s += (cut->queued[chunk] + cut->queued_back[chunk]) * times->queue_s[chunk];
         }
     }
     return sum_s;

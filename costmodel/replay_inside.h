@@ -24,9 +24,14 @@ struct replay_scratch {
     struct replay_cost *costs;
     double *end_s;
     double *busy_s, *start_s, *stage_end_s, *chunk_start_s, *chunk_end_s;
+    double *arrival_s; /* [step] what it waits for from elsewhere; NULL: no transfer queues */
+    double *last_s;    /* [way * chunk_count + model chunk] of the transfer before */
 };
 
-struct replay_scratch replay_find_scratch(const struct replay_plan *plan, void *memory);
+#define REPLAY_NO_QUEUE UINT32_MAX
+
+struct replay_scratch replay_find_scratch(const struct replay_plan *plan,
+                                          const struct replay_times *times, void *memory);
 /* Kind of slot that the step runs, COST_RELEASE or an await as they are. */
 static inline uint32_t replay_step_kind(const struct replay_plan *plan, uint32_t cost)
 {
@@ -39,15 +44,32 @@ double replay_slot_time(const struct replay_times *times, enum slot_kind kind, u
 /* Whether data between this model chunk and the one behind it in its chain cross from stage to
  * stage. */
 bool replay_crosses(const struct replay_plan *plan, uint32_t chunk);
-/* Fills costs and ends. */
+/* Fills costs and ends; arrivals where transfers may queue. */
 void replay_sweep(const struct replay_plan *plan, const struct replay_times *times,
                   const struct replay_scratch *scratch);
 
-static inline double replay_find_start(const struct replay_step *step,
-                                       const struct replay_cost *costs, const double *end_s)
+/* way * chunk_count + model chunk that a transfer to the step arrives at, or REPLAY_NO_QUEUE. */
+uint32_t replay_find_queue(const struct replay_plan *plan, const struct replay_step *step);
+/* The step that got the transfer before on that link, or 0. */
+uint32_t replay_find_before(const struct replay_plan *plan, uint32_t index);
+/* Seconds that a transfer to the queue's chunk keeps its link. */
+double replay_queue_time(const struct replay_plan *plan, const struct replay_times *times,
+                         uint32_t queue);
+
+static inline double replay_find_arrival(const struct replay_scratch *scratch,
+                                         const struct replay_plan *plan, uint32_t index)
 {
-    double ready_s = end_s[step->previous];
-    double arrival_s = end_s[step->source] + costs[step->cost].delay_s;
+    const struct replay_step *step = &plan->steps[index];
+    return scratch->arrival_s != NULL
+               ? scratch->arrival_s[index]
+               : scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
+}
+
+static inline double replay_find_start(const struct replay_scratch *scratch,
+                                       const struct replay_plan *plan, uint32_t index)
+{
+    double ready_s = scratch->end_s[plan->steps[index].previous];
+    double arrival_s = replay_find_arrival(scratch, plan, index);
     return ready_s > arrival_s ? ready_s : arrival_s;
 }
 

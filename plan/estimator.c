@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "plan/boundary.h"
 
 const char *estimator_cost_key(uint32_t cost, struct arena *arena)
 {
@@ -36,13 +37,21 @@ bool estimator_is_fuller(const struct stage_estimate *stage, const struct estima
                      than->peak_bytes - than->capacity_bytes;
 }
 
+/* [stage] of the boundary between two stages. */
+static uint32_t find_boundary(const struct load *load, uint32_t from, uint32_t to)
+{
+    const uint32_t low = from < to ? from : to, high = from < to ? to : from;
+    return high - low == 1 ? low : load->work->shape.stages - 1;
+}
+
 double estimator_send_s(const struct load *load, uint32_t from, uint32_t to)
 {
-    if (load->sends_s == NULL) {
-        return load->send_s;
-    }
-    const uint32_t low = from < to ? from : to, high = from < to ? to : from;
-    return load->sends_s[high - low == 1 ? low : load->work->shape.stages - 1];
+    return load->sends_s == NULL ? load->send_s : load->sends_s[find_boundary(load, from, to)];
+}
+
+double estimator_queue_s(const struct load *load, uint32_t from, uint32_t to)
+{
+    return load->queues_s == NULL ? load->queue_s : load->queues_s[find_boundary(load, from, to)];
 }
 
 const struct piece *estimator_price_blocks(const struct estimator *estimator,
@@ -68,12 +77,19 @@ static double plain_send_s(const struct estimator *estimator, const struct work 
     return estimator->message_s(estimator->state, work, &work->send, 0) + spread_s(estimator, work);
 }
 
-/* The slowest of the pairs that stand for a boundary. */
-static double boundary_s(const struct estimator *estimator, const struct work *work, uint32_t stage)
+double estimator_crowding(const struct load *load, uint32_t from, uint32_t to)
+{
+    return load->crowdings == NULL ? 1.0 : load->crowdings[find_boundary(load, from, to)];
+}
+
+/* The slowest of the pairs that stand for a boundary, with so many times the bytes. */
+static double boundary_s(const struct estimator *estimator, const struct work *work, uint32_t stage,
+                         double bytes_frac)
 {
     const bool wraps = stage + 1 == work->shape.stages;
     struct work_message message = work->send;
     message.group = wraps ? work->tied.group : work->send.group;
+    message.bytes *= bytes_frac;
     const uint32_t from = wraps ? 0 : stage;
     const uint32_t kinds = work_count_kinds(work, work_find_site(work, from));
     double seconds = 0.0;
@@ -84,10 +100,10 @@ static double boundary_s(const struct estimator *estimator, const struct work *w
     return seconds + spread_s(estimator, work);
 }
 
-/* Boundaries between the same two sites take the same. */
+/* Boundaries between the same two sites take the same, where no link is shared. */
 static uint32_t find_twin(const struct work *work, uint32_t stage)
 {
-    uint32_t twin = 0;
+    uint32_t twin = work->problem->cluster->level_count == 0 ? stage : 0;
     while (twin < stage && (work_find_site(work, twin) != work_find_site(work, stage) ||
                             work_find_site(work, twin + 1) != work_find_site(work, stage + 1))) {
         twin++;
@@ -95,22 +111,52 @@ static uint32_t find_twin(const struct work *work, uint32_t stage)
     return twin;
 }
 
-static const double *price_sends(const struct estimator *estimator, const struct work *work,
-                                 struct arena *arena)
+/* Where one more message follows, it arrives so much later. */
+static double marginal_s(double one_s, double two_s)
+{
+    return two_s > one_s ? two_s - one_s : 0.0;
+}
+
+/* Crowding of all boundaries; NULL where links are those of devices. */
+static const double *find_crowdings(const struct work *work, struct arena *arena)
+{
+    if (work->problem->cluster->level_count > 0) {
+        return NULL;
+    }
+    double *crowdings = ARENA_PUSH(arena, double, work->shape.stages);
+    for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
+        crowdings[stage] =
+            boundary_find_crowding(work, stage, work_find_pair(work, stage, 0), arena);
+    }
+    return crowdings;
+}
+
+static void price_sends(const struct estimator *estimator, const struct work *work,
+                        struct arena *arena, struct load *out)
 {
     const uint32_t stages = work->shape.stages;
-    double *sends_s = ARENA_PUSH(arena, double, stages);
+    const double *crowdings = find_crowdings(work, arena);
+    double *sends_s = ARENA_PUSH(arena, double, stages),
+           *queues_s = ARENA_PUSH(arena, double, stages);
     for (uint32_t stage = 0; stage < stages; stage++) {
-        const bool wraps = stage + 1 == stages;
-        const uint32_t twin = wraps ? stage : find_twin(work, stage);
-        sends_s[stage] = twin < stage ? sends_s[twin] : boundary_s(estimator, work, stage);
+        const uint32_t twin = stage + 1 == stages ? stage : find_twin(work, stage);
+        const double crowding = crowdings == NULL ? 1.0 : crowdings[stage];
+        sends_s[stage] =
+            twin < stage ? sends_s[twin] : boundary_s(estimator, work, stage, crowding);
+        queues_s[stage] =
+            twin < stage
+                ? queues_s[twin]
+                : marginal_s(sends_s[stage], boundary_s(estimator, work, stage, 2.0 * crowding));
     }
-    return sends_s;
+    out->sends_s = sends_s;
+    out->queues_s = queues_s;
+    out->crowdings = crowdings;
 }
 
 static bool sends_differ(const struct work *work)
 {
-    return work->sites.count > 0 && work->shape.stages > 1;
+    return (work->sites.count > 0 || work->problem->cluster->level_count == 0) &&
+           work->shape.stages > 1;
 }
 
 static double least_of(const double *seconds, uint32_t count)
@@ -125,8 +171,12 @@ static double least_of(const double *seconds, uint32_t count)
 double estimator_find_send_s(const struct estimator *estimator, const struct work *work,
                              struct arena *arena)
 {
-    return sends_differ(work) ? least_of(price_sends(estimator, work, arena), work->shape.stages)
-                              : plain_send_s(estimator, work);
+    struct load load;
+    if (!sends_differ(work)) {
+        return plain_send_s(estimator, work);
+    }
+    price_sends(estimator, work, arena, &load);
+    return least_of(load.sends_s, work->shape.stages);
 }
 
 /* Between the end stages: the slowest of the pairs that stand for them. */
@@ -143,9 +193,18 @@ static double tied_s(const struct estimator *estimator, const struct work *work)
 void estimator_price_messages(const struct estimator *estimator, const struct work *work,
                               struct arena *arena, struct load *out)
 {
-    out->sends_s = sends_differ(work) ? price_sends(estimator, work, arena) : NULL;
-    out->send_s = out->sends_s != NULL ? least_of(out->sends_s, work->shape.stages)
-                                       : plain_send_s(estimator, work);
+    struct work_message two = work->send;
+    two.bytes *= 2.0;
+    out->sends_s = out->queues_s = out->crowdings = NULL;
+    if (sends_differ(work)) {
+        price_sends(estimator, work, arena, out);
+        out->send_s = least_of(out->sends_s, work->shape.stages);
+        out->queue_s = least_of(out->queues_s, work->shape.stages);
+    } else {
+        const double one_s = estimator->message_s(estimator->state, work, &work->send, 0);
+        out->send_s = one_s + spread_s(estimator, work);
+        out->queue_s = marginal_s(one_s, estimator->message_s(estimator->state, work, &two, 0));
+    }
     out->spread_s = spread_s(estimator, work);
     out->tied_s = tied_s(estimator, work);
     out->norm_s = estimator->message_s(estimator->state, work, &work->norm, 0);

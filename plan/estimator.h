@@ -64,6 +64,12 @@ struct load {
     const double *sends_s;      /* [stage] from it to the next one, the last: to the first; NULL:
                                  * all take send_s */
     double spread_s; /* part of every send_s in which receivers gather */
+    /* A message keeps the links of a boundary for so long: the next arrives no earlier than so
+     * long behind it. */
+    double queue_s;
+    const double *queues_s;     /* [stage] as sends_s */
+    const double *crowdings;    /* [stage] as boundary_find_crowding; NULL: all 1, links are
+                                 * those of devices */
     double tied_s, norm_s;
 };
 
@@ -75,6 +81,8 @@ static inline const struct piece *estimator_pieces(const struct load *load, uint
 
 /* A boundary message between two stages, either way. */
 double estimator_send_s(const struct load *load, uint32_t from, uint32_t to);
+double estimator_queue_s(const struct load *load, uint32_t from, uint32_t to);
+double estimator_crowding(const struct load *load, uint32_t from, uint32_t to);
 
 struct stage_estimate {
     double cost_s[COST_COUNT]; /* along the step; sums to step_s */

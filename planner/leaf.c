@@ -30,6 +30,9 @@ static void open_trial(struct search *search, struct variant *variant, const str
                                 .counts = trial->counts,
                                 .send_s = variant->load.send_s,
                                 .sends_s = variant->load.sends_s,
+                                .queue_s = variant->load.queue_s,
+                                .queues_s = variant->load.queues_s,
+                                .crowdings = variant->load.crowdings,
                                 .tied_s = variant->load.tied_s,
                                 .norm_s = variant->load.norm_s};
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "sim/lump_inside.h"
 #include "sim/program.h"
@@ -201,6 +202,14 @@ struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t
     }
     best.latency_s += sort.link->base_s;
     return best;
+}
+
+bool lump_is_port_wide(const struct lump_book *book, uint32_t from, uint32_t to)
+{
+    struct path path;
+    return book->port_Bps == NULL ||
+           (cluster_find_path(book->cluster, from, to, &path) &&
+            path.bandwidth_Bps >= number_smaller(book->port_Bps[from], book->port_Bps[to]));
 }
 
 /* Of equal times the earlier member's. */

@@ -44,6 +44,8 @@ struct lump_request {
 /* Cheapest member, pipelining and protocol for so many bytes. Kept in the book. */
 const struct lump_list *lump_find(struct lump_book *book, const struct lump_request *request);
 /* One message between two devices, different ones, under the cheapest protocol. Not kept. */
+/* Is a way between the devices as wide as the narrower of their ports? */
+bool lump_is_port_wide(const struct lump_book *book, uint32_t from, uint32_t to);
 struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t to, double bytes);
 
 #endif

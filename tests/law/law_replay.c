@@ -24,6 +24,18 @@ static double *double_all(const double *times, uint32_t count)
     return doubled;
 }
 
+/* All that a chunk receives comes as it was sent. */
+static bool is_in_order(const struct stream *stream)
+{
+    struct replay_plan plan;
+    replay_build(stream, &arena, &plan);
+    bool in_order = true;
+    for (uint32_t i = 0; i < 2 * plan.chunk_count; i++) {
+        in_order = in_order && plan.in_order[i];
+    }
+    return in_order;
+}
+
 static struct replay_times throw_all(const struct stream *stream, double pair_frac)
 {
     uint32_t chunks = stream->shape.stages * stream->shape.chunks;
@@ -37,6 +49,9 @@ static struct replay_times throw_all(const struct stream *stream, double pair_fr
         times.send_s = throw_times(chunks, 0.5);
         times.send_back_s = throw_times(chunks, 0.5);
         times.send_blocks = random_pop_below(&dice, 2) == 0;
+        if (random_pop_below(&dice, 2) == 0 && is_in_order(stream)) {
+            times.queue_s = throw_times(chunks, 1);
+        }
     }
     if (random_pop_below(&dice, 2) == 0) {
         times.release_s = throw_times(chunks, 5);
@@ -54,6 +69,7 @@ struct naive {
     double *busy_s; /* [stage] */
     double *
         arrived_s[2]; /* forward, backward input of (model chunk, micro-batch); negative: not yet */
+    double *linked_s[2];     /* forward, backward: the transfer before to the model chunk */
     double *begun_s, *end_s; /* [model chunk] */
     double makespan_s;
 };
@@ -154,6 +170,20 @@ static double naive_transfer(const struct naive *naive, uint32_t stage, const st
     return naive_send(naive, chunk, *to);
 }
 
+/* A transfer waits for the one before on its way. */
+static double naive_arrival(struct naive *naive, bool forward, uint32_t to, double sent_s)
+{
+    const uint32_t chunks = naive->stream->shape.chunks, from = forward ? to - 1 : to + 1;
+    double *linked_s = &naive->linked_s[forward ? 0 : 1][to];
+    const double *queue_s = naive->times->queue_s;
+    if (queue_s == NULL ||
+        naive->stream->chunk_place[from] / chunks == naive->stream->chunk_place[to] / chunks) {
+        return sent_s;
+    }
+    *linked_s = naive_max(sent_s, *linked_s + queue_s[forward ? from : to]);
+    return *linked_s;
+}
+
 /* Runs the head of the stage, or the pair at its head; false if it has none or its input is not
  * there. */
 static bool naive_run(struct naive *naive, uint32_t stage)
@@ -184,7 +214,8 @@ static bool naive_run(struct naive *naive, uint32_t stage)
         const uint32_t chunk = naive_chunk(naive, stage, &slots[i]);
         if (to[i] != UINT32_MAX) {
             *naive_input(naive, forward, to[i], slots[i].micro_batch) =
-                naive->times->send_blocks ? naive->free_s[stage] : end_s + send_s[i];
+                naive->times->send_blocks ? naive->free_s[stage]
+                                          : naive_arrival(naive, forward, to[i], end_s + send_s[i]);
         }
         if (forward && naive_depth(naive, chunk) == naive_last(naive)) {
             *naive_input(naive, false, chunk, slots[i].micro_batch) = 0; /* needs nobody else */
@@ -205,6 +236,7 @@ static struct naive naive_replay(const struct stream *stream, const struct repla
         .free_s = ARENA_PUSH(&arena, double, shape->stages),
         .busy_s = ARENA_PUSH(&arena, double, shape->stages),
         .arrived_s = {ARENA_PUSH(&arena, double, inputs), ARENA_PUSH(&arena, double, inputs)},
+        .linked_s = {ARENA_PUSH(&arena, double, chunks), ARENA_PUSH(&arena, double, chunks)},
         .begun_s = ARENA_PUSH(&arena, double, chunks),
         .end_s = ARENA_PUSH(&arena, double, chunks)};
     for (uint32_t i = 0; i < inputs; i++) {
@@ -214,6 +246,7 @@ static struct naive naive_replay(const struct stream *stream, const struct repla
     }
     for (uint32_t i = 0; i < chunks; i++) {
         naive.begun_s[i] = -1;
+        naive.linked_s[0][i] = naive.linked_s[1][i] = -INFINITY;
     }
     bool moved = true;
     while (moved) {
@@ -388,6 +421,7 @@ static void growth_law(const struct schedule *schedule, const struct stream *str
                                  .weight_s = double_all(times.weight_s, chunks),
                                  .send_s = double_all(times.send_s, chunks),
                                  .send_back_s = double_all(times.send_back_s, chunks),
+                                 .queue_s = double_all(times.queue_s, chunks),
                                  .release_s = double_all(times.release_s, chunks),
                                  .send_blocks = times.send_blocks};
     replay_find_times(&judged.plan, &twice, judged.scratch, &judged.result);

@@ -387,6 +387,28 @@ START_TEST(one_machine_said_twice)
 }
 END_TEST
 
+/* Stages 0 and 1 at one end of a line, 2 and 3 at the other: all four ranks of a stage send over
+ * it, one micro-batch behind the other. */
+START_TEST(a_line_between_sites)
+{
+    static const char sites[] = HEAD
+        "\"devices\": [{\"id\": \"a[0-15]\", \"kind\": \"H100-SXM5\"}], \"switches\": "
+        "[{\"id\": \"s\"}, {\"id\": \"t\"}], \"links\": [" LINK(
+            "a[0-7]", "1 us") ", "
+                              "{\"from\": \"a[8-15]\", \"to\": \"t\", \"bandwidth\": \"100 GB/s\", "
+                              "\"latency\": \"1 us\"}, {\"from\": \"s\", \"to\": \"t\", "
+                              "\"bandwidth\": \"10 MB/s\", \"latency\": \"10 ms\"}]}";
+    struct sim_options options = sim_full_options();
+    const double folded_s = step_on(sites, &options);
+    const double line_s = MICRO_BATCHES * 4.0 * work.send.bytes / 10e6;
+    ck_assert_double_gt(folded_s, line_s + 0.02);
+    options.fold = SIM_MESSAGES;
+    ck_assert_double_eq_tol(step_on(sites, &options), folded_s, 1e-3 * folded_s);
+    options = (struct sim_options){0};
+    ck_assert_double_eq_tol(step_on(sites, &options), folded_s, 0.02 * folded_s);
+}
+END_TEST
+
 TAP_MAIN("sim", a_slow_stage_holds_up_the_step, the_chain_is_the_step, the_chain_names_what_counts,
          rare_sums, stale_sums, shared_ports, jitter, what_is_kept, a_trace_reads_back,
-         one_machine_said_twice)
+         one_machine_said_twice, a_line_between_sites)
