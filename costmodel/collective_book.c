@@ -114,7 +114,7 @@ static bool same_class(const struct path_class *a, const struct path_class *b)
 {
     return a->in_network == b->in_network && a->bytes_frac == b->bytes_frac &&
            a->latency_s == b->latency_s && a->bandwidth_Bps == b->bandwidth_Bps &&
-           same_link(a->link, b->link);
+           a->alone_Bps == b->alone_Bps && same_link(a->link, b->link);
 }
 
 /* Every term at least as bad: the other can never be the slowest. */
@@ -122,7 +122,7 @@ static bool covers(const struct path_class *a, const struct path_class *b)
 {
     return a->in_network == b->in_network && a->bytes_frac >= b->bytes_frac &&
            a->latency_s >= b->latency_s && a->bandwidth_Bps <= b->bandwidth_Bps &&
-           same_link(a->link, b->link);
+           a->alone_Bps <= b->alone_Bps && same_link(a->link, b->link);
 }
 
 static void add_class(struct collective_phase *phase, const struct path_class *class)
@@ -149,8 +149,8 @@ enum walk_pass { WALK_LOAD, WALK_CLASS, WALK_CLEAR, WALK_ALONE };
 
 static struct path_class class_of(const struct path *path, double bytes_frac, bool in_network)
 {
-    return (struct path_class){path->link, path->latency_s, path->bandwidth_Bps, bytes_frac,
-                               in_network};
+    return (struct path_class){path->link,          path->latency_s, path->bandwidth_Bps,
+                               path->bandwidth_Bps, bytes_frac,      in_network};
 }
 
 static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,

@@ -15,6 +15,7 @@ struct path_class {
     const char *link;
     double latency_s;
     double bandwidth_Bps; /* already shared among the round's messages over the same port */
+    double alone_Bps;     /* not shared */
     double bytes_frac;    /* of the whole buffer */
     bool in_network;
 };

@@ -8,7 +8,7 @@
 static double page_s(const struct collective_page *page, const struct collective_request *request,
                      uint32_t protocol)
 {
-    double seconds = 0.0, base_s = 0.0;
+    double seconds = 0.0, base_s = 0.0, fill_s = 0.0;
     for (uint32_t i = 0; i < page->phase_count; i++) {
         const struct collective_phase *phase = &page->phases[i];
         double slowest = 0.0;
@@ -24,11 +24,14 @@ static double page_s(const struct collective_page *page, const struct collective
                 prices_message(request->prices, &path, own, class->in_network);
             const double message_s = price.latency_s + bytes / price.rate_Bps;
             slowest = message_s > slowest ? message_s : slowest;
+            const double own_fill_s =
+                prices_fill_s(link, own, class->in_network, class->alone_Bps, bytes);
             base_s = link->base_s > base_s ? link->base_s : base_s;
+            fill_s = own_fill_s > fill_s ? own_fill_s : fill_s;
         }
         seconds += slowest * (double)phase->repeat;
     }
-    return base_s + seconds;
+    return base_s + fill_s + seconds;
 }
 
 static uint32_t protocol_count(const struct prices *prices, const struct collective_page *page)

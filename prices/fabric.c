@@ -42,13 +42,18 @@ static bool read_in_network(struct json_value link, struct link_kind *out, struc
 static bool read_link(struct json_value object, struct arena *arena, struct link_kind *out,
                       struct diag *diag)
 {
-    static const char *const keys[] = {"base",    "protocols", "in_network", "own_copy",
-                                       "library", "source",    "notes",      NULL};
+    static const char *const keys[] = {"base",           "protocols", "in_network", "own_copy",
+                                       "own_copy_pairs", "fill",      "library",    "source",
+                                       "notes",          NULL};
     memset(out, 0, sizeof *out);
     out->name = text_build(arena, "%s", json_key(object));
     bool good = json_check_keys(object, keys, diag);
     good = json_read_quantity(object, "base", UNIT_SECONDS, &out->base_s, diag) && good;
+    good = json_read_quantity_or(object, "fill", UNIT_BYTES, 0.0, &out->fill_bytes, diag) && good;
     good = json_read_double_or(object, "own_copy", 0.0, 10.0, 0.0, &out->own_copy, diag) && good;
+    good = json_read_double_or(object, "own_copy_pairs", 0.0, 10.0, out->own_copy,
+                               &out->own_copy_pairs, diag) &&
+           good;
     good = json_read_string_or(object, "library", NULL, arena, &out->library, diag) && good;
     good = json_read_string(object, "source", arena, &out->source, diag) && good;
     good = read_in_network(object, out, diag) && good;
@@ -163,8 +168,14 @@ static void dump_link(const struct link_kind *link, struct json_writer *out)
         dump_protocol(&link->protocols[i], out);
     }
     json_pop_array(out);
+    if (link->fill_bytes > 0.0) {
+        json_push_key_quantity(out, "fill", UNIT_BYTES, link->fill_bytes);
+    }
     if (link->own_copy > 0.0) {
         json_push_key_double(out, "own_copy", link->own_copy);
+    }
+    if (link->own_copy_pairs != link->own_copy) {
+        json_push_key_double(out, "own_copy_pairs", link->own_copy_pairs);
     }
     if (link->library != NULL) {
         json_push_key_string(out, "library", link->library);

@@ -180,6 +180,15 @@ uint32_t prices_find_protocol(const struct link_kind *link, uint32_t protocol,
                : protocol;
 }
 
+double prices_fill_s(const struct link_kind *link, uint32_t protocol, bool in_network,
+                     double alone_Bps, double message_bytes)
+{
+    const double bytes = message_bytes < link->fill_bytes ? message_bytes : link->fill_bytes;
+    return in_network || protocol + 1 < link->protocol_count
+               ? 0.0
+               : bytes / (alone_Bps * link->protocols[protocol].rate_frac);
+}
+
 struct message_price prices_message(const struct prices *prices, const struct path *path,
                                     uint32_t protocol, bool in_network)
 {

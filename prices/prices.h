@@ -41,8 +41,11 @@ struct link_kind {
     uint32_t protocol_count;
     double in_network_latency_s, in_network_rate_frac;  /* a step through a reducing switch; rate 0:
                                                          * as the protocols say */
+    double fill_bytes;          /* what the library's buffers between ranks hold of a message by the
+                                 * last protocol: it is copied once more; 0: nothing */
     double own_copy;            /* time that an out-of-place call takes for the rank's own share, in
                                  * times of sending it by the last protocol; benchmarks only */
+    double own_copy_pairs;      /* likewise of an all-to-all */
     const char *library;        /* whose algorithms run over it; NULL: any */
     const char *source;
 };
@@ -109,6 +112,11 @@ bool prices_offers(const struct prices *prices, enum collective_kind kind,
  * one of a pair. */
 uint32_t prices_find_protocol(const struct link_kind *link, uint32_t protocol,
                               enum collective_kind kind, double message_bytes);
+
+/* Seconds that filling the buffers between ranks adds to a collective whose largest message that
+ * is, over a way of alone_Bps when alone on it; none through a reducing switch. */
+double prices_fill_s(const struct link_kind *link, uint32_t protocol, bool in_network,
+                     double alone_Bps, double message_bytes);
 
 /* Terms of one step of one message over a path alone on it: latency + bytes / rate. */
 struct message_price {

@@ -138,13 +138,14 @@ static bool run_once(struct run *run, uint64_t limit_ticks, struct arena *arena)
     run->pending = ARENA_PUSH(arena, uint32_t, ranks);
     run->finish_ticks = ARENA_PUSH(arena, uint64_t, ranks);
     price_ways(run, arena);
+    const double start_s = program_find_start_s(program, run->protocol, run->request->bytes);
     run->world->state = run;
     run->world->limit_ticks = limit_ticks;
     for (uint32_t rank = 0; rank < ranks; rank++) {
         const double arrival_s =
             run->request->arrival_s == NULL ? 0.0 : run->request->arrival_s[rank];
         run->rounds[rank] = NOT_THERE;
-        world_push_alarm(run->world, arrival_s + program->base_s, program->step_count + rank);
+        world_push_alarm(run->world, arrival_s + start_s, program->step_count + rank);
     }
     if (!world_run(run->world) || run->done_count < ranks) {
         return false;

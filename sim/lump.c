@@ -146,10 +146,30 @@ static struct lump price_stretch(const struct lump_book *book, const struct stre
     return slowest;
 }
 
+static double fill_s(const struct sort *sort, uint32_t protocol, double bytes)
+{
+    const double own_bytes = bytes * sort->bytes_frac;
+    const uint32_t own = prices_find_protocol(sort->link, protocol, sort->kind, own_bytes);
+    return prices_fill_s(sort->link, own, sort->in_network, sort->alone_Bps, own_bytes);
+}
+
+/* What the rounds do not repeat. */
+static double start_s(const struct survey *survey, uint32_t protocol, double bytes)
+{
+    double most_s = 0.0;
+    for (uint32_t i = 0; i < survey->stretch_count; i++) {
+        for (uint32_t k = 0; k < survey->stretches[i].sort_count; k++) {
+            const double own_s = fill_s(&survey->stretches[i].sorts[k], protocol, bytes);
+            most_s = own_s > most_s ? own_s : most_s;
+        }
+    }
+    return survey->base_s + most_s;
+}
+
 static double survey_s(const struct lump_book *book, const struct survey *survey, uint32_t protocol,
                        double bytes)
 {
-    double seconds = survey->base_s;
+    double seconds = start_s(survey, protocol, bytes);
     for (uint32_t i = 0; i < survey->stretch_count; i++) {
         const struct lump slowest = price_stretch(book, &survey->stretches[i], protocol, bytes);
         seconds += lump_s(&slowest) * (double)survey->stretches[i].repeat;
@@ -166,7 +186,7 @@ static void fill_lumps(const struct lump_book *book, const struct survey *survey
         struct lump next = price_stretch(book, &survey->stretches[i], out->protocol, bytes);
         next.latency_s *= (double)survey->stretches[i].repeat;
         next.bytes *= (double)survey->stretches[i].repeat;
-        next.latency_s += i == 0 ? survey->base_s : 0.0;
+        next.latency_s += i == 0 ? start_s(survey, out->protocol, bytes) : 0.0;
         struct lump *last = out->count == 0 ? NULL : &lumps[out->count - 1];
         if (last != NULL && last->level == next.level && last->cap_Bps == next.cap_Bps &&
             last->weight == next.weight) {
@@ -193,11 +213,14 @@ struct lump lump_find_pair(const struct lump_book *book, uint32_t from, uint32_t
                                               ? book->cluster->levels[path.level].bandwidth_Bps
                                               : book->port_Bps[from],
                               .shared_Bps = path.bandwidth_Bps,
+                              .alone_Bps = path.bandwidth_Bps,
                               .bytes_frac = 1.0,
                               .messages = 1.0};
     struct lump best = price_sort(book, &sort, 0, bytes);
+    best.latency_s += fill_s(&sort, 0, bytes);
     for (uint32_t protocol = 1; protocol < sort.link->protocol_count; protocol++) {
-        const struct lump other = price_sort(book, &sort, protocol, bytes);
+        struct lump other = price_sort(book, &sort, protocol, bytes);
+        other.latency_s += fill_s(&sort, protocol, bytes);
         best = lump_s(&other) < lump_s(&best) ? other : best;
     }
     best.latency_s += sort.link->base_s;

@@ -12,6 +12,7 @@ struct sort {
     const struct link_kind *link;
     double latency_s;
     double shared_Bps;              /* of the way, shared with the round's other messages */
+    double alone_Bps;               /* not shared */
     double port_Bps;                /* what the sender can send in all, there */
     double bytes_frac;
     double messages;                /* such at once on the ports of the busiest rank */

@@ -147,8 +147,8 @@ static bool same_sort(const struct sort *a, const struct sort *b)
 {
     return a->level == b->level && a->link == b->link && a->latency_s == b->latency_s &&
            a->port_Bps == b->port_Bps && a->shared_Bps == b->shared_Bps &&
-           a->bytes_frac == b->bytes_frac && a->messages == b->messages &&
-           a->in_network == b->in_network;
+           a->alone_Bps == b->alone_Bps && a->bytes_frac == b->bytes_frac &&
+           a->messages == b->messages && a->in_network == b->in_network;
 }
 
 static void push_sort(struct look *look, struct stretch *stretch, const struct sort *sort)
@@ -190,6 +190,7 @@ static struct sort sort_of(const struct look *look, const struct seen *seen)
                          .link = seen->link,
                          .latency_s = seen->in_network ? 2.0 * seen->latency_s : seen->latency_s,
                          .shared_Bps = shared_Bps,
+                         .alone_Bps = seen->bandwidth_Bps,
                          .port_Bps = cluster->level_count == 0
                                          ? look->request->port_Bps[look->devices[seen->rank]]
                                          : cluster->levels[seen->level].bandwidth_Bps,

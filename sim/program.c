@@ -237,6 +237,21 @@ struct world_flow program_find_flow(const struct program *program, const struct 
                                .bytes = bytes * step->bytes_frac};
 }
 
+double program_find_start_s(const struct program *program, uint32_t protocol, double bytes)
+{
+    double most_s = 0.0;
+    for (uint32_t i = 0; i < program->step_count; i++) {
+        const struct program_way *way = &program->ways[program->steps[i].way];
+        const double own_bytes = bytes * program->steps[i].bytes_frac;
+        const uint32_t own =
+            prices_find_protocol(way->link, protocol, program->request->kind, own_bytes);
+        const double own_s =
+            prices_fill_s(way->link, own, way->in_network, way->bandwidth_Bps, own_bytes);
+        most_s = own_s > most_s ? own_s : most_s;
+    }
+    return program->base_s + most_s;
+}
+
 void program_build(const struct program_request *request, const struct collective_group *shape,
                    struct ways *places, struct share *share, struct program *out)
 {

@@ -72,6 +72,8 @@ void program_build(const struct program_request *request, const struct collectiv
  * last). */
 struct world_flow program_find_flow(const struct program *program, const struct program_step *step,
                                     uint32_t protocol, double bytes);
+/* Seconds before the first round: the base, and what fills the buffers for the largest message. */
+double program_find_start_s(const struct program *program, uint32_t protocol, double bytes);
 
 /* Does the member send to more ranks at once than makes sense without being asked for by name?
  * 128. */

@@ -27,6 +27,9 @@ static uint32_t find_knobs(struct link_kind *link, struct knob *out)
             out[count++] = (struct knob){&protocol->rate_frac, 0.01, 1.0};
         }
     }
+    if (link->fill_bytes > 0.0) {
+        out[count++] = (struct knob){&link->fill_bytes, 1e3, 1e9};
+    }
     if (link->in_network_rate_frac > 0.0) {
         out[count++] = (struct knob){&link->in_network_latency_s, 1e-8, 1e-3};
         out[count++] = (struct knob){&link->in_network_rate_frac, 0.01, 1.0};

@@ -176,7 +176,9 @@ static double own_share_s(const struct micro_row *row, const struct known_cluste
     const bool copies = row->collective.kind == COLLECTIVE_ALL_GATHER ||
                         row->collective.kind == COLLECTIVE_REDUCE_SCATTER ||
                         row->collective.kind == COLLECTIVE_ALL_TO_ALL;
-    return copies ? link->own_copy * row->collective.bytes / row->collective.ranks / rate : 0.0;
+    const double times =
+        row->collective.kind == COLLECTIVE_ALL_TO_ALL ? link->own_copy_pairs : link->own_copy;
+    return copies ? times * row->collective.bytes / row->collective.ranks / rate : 0.0;
 }
 
 static double choose_s(const struct micro_row *row, struct known_cluster *known,

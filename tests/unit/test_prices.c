@@ -303,6 +303,12 @@ START_TEST(pairs_have_their_protocols)
     ck_assert_uint_eq(prices_find_protocol(link, 1, COLLECTIVE_ALL_TO_ALL, 1.0), last);
     ck_assert_uint_eq(prices_find_protocol(link, 1, COLLECTIVE_ALL_REDUCE, 1e9), 1);
     ck_assert_uint_eq(prices_find_protocol(link, 9, COLLECTIVE_ALL_REDUCE, 1.0), last);
+    /* the last one fills buffers: at its rate, up to what they hold, never through a switch */
+    const double rate_Bps = 450e9 * link->protocols[last].rate_frac;
+    ck_assert_double_eq(prices_fill_s(link, last, false, 450e9, 1e6), 1e6 / rate_Bps);
+    ck_assert_double_eq(prices_fill_s(link, last, false, 450e9, 1e9), link->fill_bytes / rate_Bps);
+    ck_assert(prices_fill_s(link, last, true, 450e9, 1e9) == 0.0);
+    ck_assert(prices_fill_s(link, 0, false, 450e9, 1e9) == 0.0);
     arena_release(&arena);
 }
 END_TEST
