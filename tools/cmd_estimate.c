@@ -1,6 +1,7 @@
 /* `shardplan estimate`: time and memory of one configuration. */
 #include "tools/compare.h"
 #include "tools/config_file.h"
+#include "tools/contributors.h"
 #include "tools/plan_flags.h"
 #include "tools/report.h"
 #include "tools/saved_plan.h"
@@ -29,6 +30,7 @@ struct answer {
     struct verdict verdict;
     bool compares;
     struct compared first;
+    struct contributors contributors;
     double wall_s;
 };
 
@@ -41,6 +43,7 @@ static void dump_json(struct command *command, const struct answer *answer)
     json_push_object(&out);
     report_push_head(command, &question->problem, &out);
     report_push_verdict(command, question, verdict, &out);
+    contributors_push(&answer->contributors, &out);
     report_push_run(command, question, verdict->estimate.step_s, &out);
     if (answer->compares) {
         compare_push(command, &answer->first, verdict, &out);
@@ -69,6 +72,7 @@ static void dump_people(struct command *command, const struct answer *answer)
     report_dump_verdict(command, &answer->question, &answer->verdict);
     report_dump_run(command, &answer->question, answer->verdict.estimate.step_s);
     report_dump_provenance(command, &answer->verdict);
+    contributors_dump(command, &answer->contributors);
     if (answer->compares) {
         compare_dump(command, &answer->first, &answer->question, &answer->verdict);
     } else {
@@ -87,7 +91,8 @@ static bool judge(struct command *command, struct answer *out)
     }
     const double start_s = command_now_s();
     report_judge(command, &out->question, out->plan, &out->verdict);
-    const bool good = simulated_judge(command, &out->question, &out->verdict);
+    const bool good = simulated_judge(command, &out->question, &out->verdict) &&
+                      contributors_find(command, &out->question, &out->verdict, &out->contributors);
     out->wall_s = command_now_s() - start_s;
     return good;
 }
