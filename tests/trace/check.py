@@ -94,11 +94,20 @@ def find_faults(trace):
     return faults if arrows else faults + ["no arrows"]
 
 
+def is_followed(events, index):
+    """Would the span, half as long again, end inside another of its thread?"""
+    own = events[index]
+    end = own["ts"] + own["dur"]
+    longer = own["ts"] + 1.5 * own["dur"]
+    return any(event["ph"] == "X" and event["pid"] == own["pid"] and event["tid"] == own["tid"]
+               and end <= event["ts"] < longer < event["ts"] + event["dur"] for event in events)
+
+
 def damages(trace):
     """Copies of a good trace, each with one rule broken."""
     events = trace["traceEvents"]
     spans = [i for i, event in enumerate(events) if event["ph"] == "X" and event["dur"] > 1]
-    middle = spans[len(spans) // 2]
+    middle = next(i for i in spans[len(spans) // 2:] + spans if is_followed(events, i))
 
     def with_event(index, **keys):
         return {"traceEvents": events[:index] + [{**events[index], **keys}] + events[index + 1:]}
