@@ -1,6 +1,7 @@
 /* What a finished search says: ranked plans, the certificate, or why there is none. */
 #include <string.h>
 
+#include "base/number.h"
 #include "planner/planner_inside.h"
 
 void answer_refuse(const struct search *search, struct diag *diag)
@@ -39,12 +40,9 @@ static void judge_again(const struct search *search, struct ranked_plan *out)
 
 static void fill_ranked(struct search *search, const struct leaf *leaf, struct ranked_plan *out)
 {
-    const struct mesh_node *node = space_find_node(search, leaf->node);
-    out->plan = space_plan(search, node, leaf->order, search->arena);
+    out->plan = leaf_plan(search, leaf, search->arena);
     const uint32_t stages = plan_count_stages(out->plan), chunks = leaf->form.chunks;
     struct plan_schedule *schedule = &out->plan->schedule;
-    schedule->schedule = leaf->form.schedule;
-    schedule->chunks = chunks;
     schedule->stages = stages;
     schedule->layers = ARENA_PUSH(search->arena, uint32_t, (size_t)stages * chunks);
     const struct schedule_shape shape = {stages, chunks,
@@ -53,8 +51,6 @@ static void fill_ranked(struct search *search, const struct leaf *leaf, struct r
     for (uint32_t chunk = 0; chunk < stages * chunks; chunk++) {
         schedule->layers[stream->chunk_place[chunk]] = leaf->layers[chunk];
     }
-    out->plan->policy_count =
-        space_uses(leaf->alternatives, leaf->alternative, search->arena, &out->plan->policies);
     judge_again(search, out);
 }
 
@@ -72,10 +68,14 @@ void answer_fill(struct search *search, struct planner_result *out)
         if (certificate->complete || certificate->lower_bound_s > best) {
             certificate->lower_bound_s = best;
         }
-        if (search->open_s > 0.0 && search->open_s < certificate->lower_bound_s) {
-            certificate->lower_bound_s = search->open_s;
+        if (!certificate->complete && search->open_s > 0.0) {
+            certificate->lower_bound_s = number_smaller(search->open_s, certificate->lower_bound_s);
         }
         certificate->gap_frac = (best - certificate->lower_bound_s) / best;
+        certificate->placement_bound_s =
+            search->open_s > 0.0 ? number_smaller(search->open_s, certificate->lower_bound_s)
+                                 : certificate->lower_bound_s;
+        certificate->placement_gap_frac = (best - certificate->placement_bound_s) / best;
     } else if (search->least_over.layers != NULL) {
         fill_ranked(search, &search->least_over, &out->least_over);
         out->least_over_bytes = search->least_over_bytes;

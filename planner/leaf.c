@@ -13,6 +13,26 @@ struct trial {
     struct load load;
 };
 
+bool leaf_is_before(const struct leaf *a, const struct leaf *b)
+{
+    if (a->step_s != b->step_s) {
+        return a->step_s < b->step_s;
+    }
+    if (a->node != b->node) {
+        return a->node < b->node;
+    }
+    return a->order != b->order ? a->order < b->order : a->index < b->index;
+}
+
+struct plan *leaf_plan(struct search *search, const struct leaf *leaf, struct arena *arena)
+{
+    struct plan *plan = space_plan(search, space_find_node(search, leaf->node), leaf->order, arena);
+    plan->schedule.schedule = leaf->form.schedule;
+    plan->schedule.chunks = leaf->form.chunks;
+    plan->policy_count = space_uses(leaf->alternatives, leaf->alternative, arena, &plan->policies);
+    return plan;
+}
+
 /* Of a priced variant that is kept as the leaf says; one trial at a time. */
 static void open_trial(struct search *search, struct variant *variant, const struct leaf *leaf,
                        struct trial *trial)
@@ -173,8 +193,7 @@ static void close_leaf(struct trial *trial, const struct placing *placing, const
 {
     struct search *search = trial->search;
     if (placing->open) {
-        const double bound_s = leaf_bound_s(trial, leaf);
-        search->open_s = search->open_s > 0.0 ? number_smaller(search->open_s, bound_s) : bound_s;
+        pending_push(search, leaf, trial->load.work->shape.stages, leaf_bound_s(trial, leaf));
     }
     if (!placing->looked) {
         search->certificate.pruned[BOUND_PATH]++;
@@ -199,7 +218,7 @@ static bool judge_placed(struct trial *trial, struct layout_room room, const str
     placement_init(search, &trial->load, trial->layers, ranking_threshold_s(search),
                    &search->scratch, &placing);
     placing.splits = leaf->form.schedule->splits;
-    placement_find(&placing, room, trial->counts);
+    placement_try(&placing, room, trial->counts);
     close_leaf(trial, &placing, leaf);
     return placing.best_s < 1e300;
 }

@@ -80,7 +80,7 @@ void placement_init(const struct search *search, struct load *load, uint32_t *la
     out->best_layers = ARENA_PUSH(arena, uint32_t, (size_t)shape->stages * shape->chunks);
 }
 
-void placement_find(struct placing *placing, struct layout_room room, uint32_t *counts)
+void placement_try(struct placing *placing, struct layout_room room, uint32_t *counts)
 {
     if (placing->search->options->no_prune || may_win(placing)) {
         judge(placing);
@@ -90,12 +90,19 @@ void placement_find(struct placing *placing, struct layout_room room, uint32_t *
         may_win(placing)) {
         judge(placing);
     }
-    if (placing->load->stream->copies > 1) {
-        return; /* both chains hold the same layers: the partition is all there is */
-    }
+    /* two chains hold the same layers: the partition is all there is */
+    placing->open = placing->load->stream->copies <= 1;
+}
+
+bool placement_is_walked(const struct model *model, uint32_t stages, uint32_t chunks)
+{
+    return chunks == 1 || stages * chunks <= CHUNKS_MAX || layout_is_alike(model);
+}
+
+void placement_walk(struct placing *placing, struct layout_room room)
+{
     const struct schedule_shape *shape = &placing->load->work->shape;
-    if (shape->chunks > 1 && shape->stages * shape->chunks > CHUNKS_MAX &&
-        !layout_is_alike(placing->search->problem->model)) {
+    if (!placement_is_walked(placing->search->problem->model, shape->stages, shape->chunks)) {
         placing->open = true;
         return;
     }

@@ -152,12 +152,14 @@ static void search_nodes(struct search *search)
         if (search->stopped) {
             search->certificate.lower_bound_s = node->bound_s; /* it may be unfinished */
             ranking_add_probes(search);
+            pending_leave(search);
             return;
         }
     }
     if (search->best_count == 0 && search->probe_count > 0) {
         BUG("a plan of %g s was found beforehand, the search found none", search->probes[0].step_s);
     }
+    pending_judge(search);
     search->certificate.complete = true;
 }
 
@@ -259,7 +261,10 @@ static void choose_layers(const struct search *search, struct load *load, uint32
     memcpy(first, layers, chunks * sizeof *first);
     placement_init(search, load, layers, 1e300, arena, &placing);
     placing.splits = true; /* or not: what passes is less if it does */
-    placement_find(&placing, room, counts);
+    placement_try(&placing, room, counts);
+    if (placing.open) {
+        placement_walk(&placing, room);
+    }
     memcpy(layers, placing.best_s < 1e300 ? placing.best_layers : first, chunks * sizeof *layers);
     load->counts = counts;
     work_count_blocks(load->work, layers, counts);

@@ -65,8 +65,11 @@ struct planner_options {
 
 struct certificate {
     double lower_bound_s;           /* no plan of the space is faster */
-    double gap_frac;                /* (best - lower bound) / best; 0 when complete, unless the
-                                     * layers of some leaf go in more ways than are tried */
+    double gap_frac;                /* (best - lower bound) / best; 0 when complete */
+    /* The plans of the space have their layers placed as the planner places them. No plan with
+     * its layers placed in any other way is faster than that; the lower bound where every placement
+     * that may be faster was tried. */
+    double placement_bound_s, placement_gap_frac;
     uint64_t space_size;            /* distinct legal plans before cost */
     uint64_t evaluated;
     uint64_t pruned[BOUND_COUNT];   /* evaluated + sum of pruned = space_size when complete */

@@ -111,6 +111,15 @@ struct leaf {
     uint32_t *layers;
 };
 
+/* Leaves that are at least as slow as bound_s, however their layers are placed. */
+struct pending_leaves {
+    struct pending_leaf {
+        struct leaf leaf;
+        double bound_s;
+    } *items;
+    uint32_t count, capacity;
+};
+
 /* Meshes tried, and what was wrong with those that came to nothing. */
 struct space_faults {
     uint64_t meshes, mesh, axes, batch, shapes;
@@ -157,6 +166,7 @@ struct search {
     struct certificate certificate;
     uint32_t layers;                /* of the model's middle */
     struct space_faults faults;
+    struct pending_leaves pending;
     double open_s;                  /* leaves not looked into in full take at least that; 0: none
                                      * are */
     bool stopped;                   /* out of budget */
@@ -340,6 +350,11 @@ void probe_floor(struct search *search, struct mesh_node *node, struct order_wor
 void probe_shortage(struct search *search);
 
 /* --- leaf.c: one leaf judged on a priced variant ---------------------------------------------- */
+/* Equal times: the one that the enumeration names first, so that the order of visits does not
+ * matter. */
+bool leaf_is_before(const struct leaf *a, const struct leaf *b);
+/* Its plan, layers not placed. */
+struct plan *leaf_plan(struct search *search, const struct leaf *leaf, struct arena *arena);
 /* Memory does not depend on the rank order: most layers per stage, once for all orders. False
  * when memory allows no partition at all; then the least over is remembered. */
 bool leaf_caps(struct search *search, struct variant *variant, const struct leaf *leaf,
@@ -409,8 +424,21 @@ struct placing {
 /* layers: as placed by layout_partition. */
 void placement_init(const struct search *search, struct load *load, uint32_t *layers,
                     double limit_s, struct arena *arena, struct placing *out);
-/* Of all placements in that room the fastest. The load's counts are overwritten. */
-void placement_find(struct placing *placing, struct layout_room room, uint32_t *counts);
+/* Those that the partition finds in that room; others may be open then. The load's counts are
+ * overwritten. */
+void placement_try(struct placing *placing, struct layout_room room, uint32_t *counts);
+/* Not unlike layers on many chunks. */
+bool placement_is_walked(const struct model *model, uint32_t stages, uint32_t chunks);
+/* All others in that room, unless there are too many. */
+void placement_walk(struct placing *placing, struct layout_room room);
+
+/* --- pending.c -------------------------------------------------------------------------------- */
+/* A leaf that was tried in some placements. */
+void pending_push(struct search *search, const struct leaf *leaf, uint32_t stages, double bound_s);
+/* Not looked at any more. */
+void pending_leave(struct search *search);
+/* Every placement of those that may still be fast enough. */
+void pending_judge(struct search *search);
 
 /* --- stream_cache.c --------------------------------------------------------------------------- */
 #define STREAM_ARENA_BYTES (48u << 20)
@@ -431,6 +459,8 @@ void ranking_push_probe(struct search *search, const struct leaf *leaf);
 /* A search that had to stop shows its probes too. */
 void ranking_add_probes(struct search *search);
 void ranking_push(struct search *search, const struct leaf *leaf);
+/* The same of a leaf that may stand there with slower layers. */
+void ranking_improve(struct search *search, const struct leaf *leaf);
 /* May a plan with at least that much on some stage lack less than the one that lacks least so
  * far? */
 bool ranking_wants_shortage(const struct search *search, double floor_bytes);

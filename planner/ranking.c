@@ -21,26 +21,13 @@ bool ranking_cuts(const struct search *search, double bound_s)
     return !search->options->no_prune && bound_s * ROUNDING > ranking_threshold_s(search);
 }
 
-/* Equal times: the one that the enumeration names first, so that the order of visits does not
- * matter. */
-static bool is_better(const struct leaf *a, const struct leaf *b)
-{
-    if (a->step_s != b->step_s) {
-        return a->step_s < b->step_s;
-    }
-    if (a->node != b->node) {
-        return a->node < b->node;
-    }
-    return a->order != b->order ? a->order < b->order : a->index < b->index;
-}
-
 /* Into `list` of `count` leaves, at most options->top. */
 static void insert(const struct search *search, const struct leaf *leaf, struct leaf *list,
                    uint32_t *count)
 {
     const uint32_t top = search->options->top;
     uint32_t place = *count;
-    while (place > 0 && is_better(leaf, &list[place - 1])) {
+    while (place > 0 && leaf_is_before(leaf, &list[place - 1])) {
         place--;
     }
     if (place >= top) {
@@ -63,11 +50,15 @@ void ranking_push_probe(struct search *search, const struct leaf *leaf)
     insert(search, leaf, search->probes, &search->probe_count);
 }
 
+static bool is_same(const struct leaf *a, const struct leaf *b)
+{
+    return a->node == b->node && a->order == b->order && a->index == b->index;
+}
+
 static bool is_ranked(const struct search *search, const struct leaf *leaf)
 {
     for (uint32_t i = 0; i < search->best_count; i++) {
-        const struct leaf *best = &search->best[i];
-        if (best->node == leaf->node && best->order == leaf->order && best->index == leaf->index) {
+        if (is_same(&search->best[i], leaf)) {
             return true;
         }
     }
@@ -86,6 +77,22 @@ void ranking_add_probes(struct search *search)
 void ranking_push(struct search *search, const struct leaf *leaf)
 {
     insert(search, leaf, search->best, &search->best_count);
+}
+
+void ranking_improve(struct search *search, const struct leaf *leaf)
+{
+    for (uint32_t i = 0; i < search->best_count; i++) {
+        if (!is_same(&search->best[i], leaf)) {
+            continue;
+        }
+        if (search->best[i].step_s <= leaf->step_s) {
+            return;
+        }
+        search->best_count--;
+        memmove(&search->best[i], &search->best[i + 1],
+                (search->best_count - i) * sizeof *search->best);
+    }
+    ranking_push(search, leaf);
 }
 
 bool ranking_wants_shortage(const struct search *search, double floor_bytes)

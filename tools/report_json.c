@@ -212,6 +212,8 @@ void report_push_certificate(const struct certificate *certificate, struct json_
     json_push_object(out);
     json_push_key_double(out, "lower_bound_s", certificate->lower_bound_s);
     json_push_key_double(out, "gap_frac", certificate->gap_frac);
+    json_push_key_double(out, "placement_bound_s", certificate->placement_bound_s);
+    json_push_key_double(out, "placement_gap_frac", certificate->placement_gap_frac);
     json_push_key_u64(out, "space_size", certificate->space_size);
     json_push_key_u64(out, "evaluated", certificate->evaluated);
     json_push_key(out, "pruned");

@@ -146,7 +146,7 @@ static void say(const struct asked *asked, const struct planner_result *result)
            (unsigned long long)certificate->space_size, (unsigned long long)certificate->evaluated);
     if (result->count > 0) {
         printf(" %8.4g s, gap %.2f %%", result->plans[0].estimate.step_s,
-               100.0 * certificate->gap_frac);
+               100.0 * certificate->placement_gap_frac);
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
