@@ -11,13 +11,15 @@
  *
  * Layers of several kinds count by their seconds: the unit is their mean, so that all layers
  * together are as many units, and a unit passes in the smallest share of its time in which any
- * kind passes. What is computed again is left out then, and a chunk of several may be empty.
+ * kind passes. What is computed again is left out then, and a chunk of several has one layer at
+ * least, of the kind that passes soonest.
  *
  * Stages that lag behind hold fewer layers in their time; what they pass on is counted as if they
  * did not, which lowers the bound and keeps the argument.
  *
  * Whatever the schedule, one micro-batch goes forward through the whole chain and its gradient
  * comes back: with few micro-batches that is longer than the work of any one stage. */
+#include "base/number.h"
 #include "planner/planner_inside.h"
 
 /* A bound is looked for in steps that begin with that share of it, to that share of it. */
@@ -59,7 +61,10 @@ static uint32_t add_layers(const struct model *model, const struct part_times *t
         last = part;
         for (uint32_t splits = 0; splits < 2; splits++) {
             const double frac = own_s > 0.0 ? pass_s(&times[part], splits == 1) / own_s : 1.0;
+            const double own_pass_s = pass_s(&times[part], splits == 1);
             pass_frac[splits] = frac < pass_frac[splits] ? frac : pass_frac[splits];
+            terms->least_pass_s[splits] =
+                kinds == 1 ? own_pass_s : number_smaller(terms->least_pass_s[splits], own_pass_s);
             terms->layer_round_s[splits] += count * round_s(&times[part], splits == 1);
         }
     }
@@ -115,12 +120,12 @@ static double capacity(const struct pipeline_terms *terms, double step_s)
         const double lag = terms->stage_lags == NULL ? 1.0 : terms->stage_lags[stage];
         const double layers = layers_in(terms, (step_s - before) / m / lag - extra);
         total += layers;
-        double chunk =
-            terms->uneven && terms->chunks > 1 ? 0.0 : (layers - (chunks - 1.0)) / chunks;
-        chunk = chunk < 0.0 ? 0.0 : chunk;
-        before += chunk * terms->layer_pass_s[terms->splits] +
-                  (stage == 0 ? terms->first_pass_s[terms->splits] : 0.0) +
-                  (terms->splits ? 1.0 : 2.0) * terms->send_s;
+        const double chunk = number_larger((layers - (chunks - 1.0)) / chunks, 0.0);
+        before +=
+            (terms->uneven && terms->chunks > 1 ? terms->least_pass_s[terms->splits]
+                                                : chunk * terms->layer_pass_s[terms->splits]) +
+            (stage == 0 ? terms->first_pass_s[terms->splits] : 0.0) +
+            (terms->splits ? 1.0 : 2.0) * terms->send_s;
     }
     return total;
 }

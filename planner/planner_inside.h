@@ -15,6 +15,7 @@ struct pipeline_terms {
                                          * stages */
     double layer_pass_s[2], first_pass_s[2];    /* [splits] what of that a micro-batch passes before
                                                  * or after others */
+    double least_pass_s[2];             /* the same of one layer of the kind with least of it */
     double layer_round_s[2], ends_round_s[2];   /* [splits] what of that, both end parts together,
                                                  * one micro-batch takes there and back */
     double send_s;                      /* from stage to stage, half of there and back */
