@@ -217,6 +217,7 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
     if (any) {
         search_nodes(&search);
         answer_fill(&search, out);
+        seed_merge(options, arena, out);
     } else {
         answer_refuse(&search, diag);
     }

@@ -52,6 +52,11 @@ struct planner_progress {
     double best_s;                  /* 0: nothing fits yet */
 };
 
+struct ranked_plan {
+    struct plan *plan;              /* layers filled in */
+    struct estimate estimate;       /* with stages */
+};
+
 struct planner_options {
     struct planner_pins pins;
     uint32_t top;                   /* plans wanted, >= 1 */
@@ -61,6 +66,10 @@ struct planner_options {
      * asks. */
     void (*progress)(void *state, const struct planner_progress *at);
     void *progress_state;
+    /* Plans known beforehand, fastest first, all fit: they cut the search, and take their places in
+     * the answer, be they in the space or not; the certificate speaks of the space and of them. */
+    const struct ranked_plan *seeds;
+    uint32_t seed_count;
 };
 
 struct certificate {
@@ -74,11 +83,6 @@ struct certificate {
     uint64_t evaluated;
     uint64_t pruned[BOUND_COUNT];   /* evaluated + sum of pruned = space_size when complete */
     bool complete;
-};
-
-struct ranked_plan {
-    struct plan *plan;              /* layers filled in */
-    struct estimate estimate;       /* with stages */
 };
 
 struct planner_result {

@@ -448,6 +448,14 @@ const struct stream *stream_cache_find(struct search *search, const struct form 
 /* Empties the streams when they have grown over that. */
 void stream_cache_trim(struct search *search);
 
+/* --- seed.c ----------------------------------------------------------------------------------- */
+#define SEED_NONE_S 1e300
+/* What a plan must beat because of the seeds alone. */
+double seed_threshold_s(const struct planner_options *options);
+/* Gives the seeds their places in an answer. */
+void seed_merge(const struct planner_options *options, struct arena *arena,
+                struct planner_result *result);
+
 /* --- ranking.c -------------------------------------------------------------------------------- */
 /* Step time that a new leaf must beat: that of the last place, known from judged or from probed
  * leaves; 1e300 while there is room. */

@@ -1,6 +1,7 @@
 /* The fastest leaves so far. */
 #include <string.h>
 
+#include "base/number.h"
 #include "planner/planner_inside.h"
 
 #define NOTHING_YET_S 1e300
@@ -13,7 +14,7 @@ double ranking_threshold_s(const struct search *search)
     const double judged_s = search->best_count < top ? NOTHING_YET_S : search->best[top - 1].step_s;
     const double probed_s =
         search->probe_count < top ? NOTHING_YET_S : search->probes[top - 1].step_s;
-    return judged_s < probed_s ? judged_s : probed_s;
+    return number_smaller(number_smaller(judged_s, probed_s), seed_threshold_s(search->options));
 }
 
 bool ranking_cuts(const struct search *search, double bound_s)

@@ -9,6 +9,7 @@
 #include "plan/dim.h"
 #include "plan/policy.h"
 #include "plan/schedule.h"
+#include "planner/strategy.h"
 #include "tools/report.h"
 
 extern const struct command_kind command_list;
@@ -55,6 +56,16 @@ FILL_TABLE(collective)
 FILL_TABLE(policy)
 FILL_TABLE(exporter)
 FILL_TABLE(importer)
+
+static void fill_strategies(struct command *command, struct rows *out)
+{
+    open_rows(command, strategy_table_count, out);
+    for (uint32_t i = 0; i < strategy_table_count; i++) {
+        const struct strategy *strategy = strategy_table[i];
+        push_row(out, strategy->name,
+                 text_build(command->arena, "%s (%s)", strategy->summary, strategy->source));
+    }
+}
 
 static void fill_optimizers(struct command *command, struct rows *out)
 {
@@ -195,6 +206,7 @@ static const struct list_kind kinds[] = {
     {"runtimes", "training frameworks, for --runtime", fill_runtimes},
     {"exporters", "formats that `export --to` writes", fill_exporters},
     {"importers", "kinds of files that `import` reads", fill_importers},
+    {"strategies", "published planning methods, for plan --strategy", fill_strategies},
     {"optimizers", "optimizers, for --optimizer", fill_optimizers},
 };
 
@@ -280,7 +292,7 @@ const struct command_kind command_list = {
               "accelerators,\n"
               "dims, schedules, collectives, policies, runtimes, exporters, "
               "importers,\n"
-              "optimizers.\n\n"
+              "strategies, optimizers.\n\n"
               "  shardplan list models\n",
     .groups = groups,
     .positional_min = 1,

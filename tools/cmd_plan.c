@@ -1,6 +1,7 @@
 /* `shardplan plan`: the best plan, with a certificate. */
 #include "exports/exporter.h"
 #include "tools/advise.h"
+#include "tools/contenders.h"
 #include "tools/decompose.h"
 #include "tools/explain.h"
 #include "tools/objective.h"
@@ -27,6 +28,8 @@ struct answer {
     struct pareto *pareto; /* NULL: not asked for */
     bool advised;          /* --from was given */
     struct advice advice;
+    struct contenders contenders;
+    double best_s; /* of the search and all contenders; 0: nothing fits */
 };
 
 static bool read_options(struct command *command, struct planner_options *out)
@@ -111,7 +114,9 @@ static void push_answer(struct command *command, const struct question *question
     if (answer->result.count == 0) {
         json_push_key(out, "plan");
         json_push_null(out);
-        shortage_push(command, question, &answer->options, &answer->result, out);
+        if (answer->best_s == 0.0) {
+            shortage_push(command, question, &answer->options, &answer->result, out);
+        }
     } else {
         report_push_verdict(command, question, &answer->verdicts[0], out);
         push_parts(&answer->parts[0], out);
@@ -123,6 +128,7 @@ static void push_answer(struct command *command, const struct question *question
     if (answer->advised) {
         advise_push(command, question, &answer->advice, out);
     }
+    contenders_push(command, question, &answer->contenders, answer->best_s, out);
     if (answer->pareto != NULL) {
         pareto_push(answer->pareto, out);
     }
@@ -213,6 +219,12 @@ static void dump_people(struct command *command, const struct question *question
 {
     const struct planner_result *result = &answer->result;
     report_dump_question(command, question);
+    if (result->count == 0 && answer->best_s > 0.0) {
+        text_push(&command->out, "\n%s has no plan here; other plans fit, the best takes %s.\n",
+                  answer->contenders.named->name, report_seconds(command->arena, answer->best_s));
+        contenders_dump(command, question, &answer->contenders, answer->best_s);
+        return;
+    }
     if (result->count == 0) {
         shortage_dump(command, question, &answer->options, result);
         dump_front(command, answer);
@@ -232,6 +244,7 @@ static void dump_people(struct command *command, const struct question *question
     dump_front(command, answer);
     dump_alternatives(command, question, answer);
     dump_runner(command, question, answer);
+    contenders_dump(command, question, &answer->contenders, answer->best_s);
     if (answer->advised) {
         advise_dump(command, question, &answer->advice, result->plans[0].estimate.step_s);
     }
@@ -268,6 +281,8 @@ static bool search(struct command *command, const struct question *question, str
     progress_release(&progress);
     answer->options.progress = NULL;
     answer->search_s = command_now_s() - start_s;
+    answer->best_s =
+        found && answer->result.count > 0 ? answer->result.plans[0].estimate.step_s : 0.0;
     if (found && answer->result.count == answer->options.top) {
         answer->runner = &answer->result.plans[--answer->result.count];
     }
@@ -294,9 +309,12 @@ static int run(struct command *command)
     if ((answer.pareto != NULL &&
          !pareto_find(command, &question, &answer.options, answer.pareto)) ||
         !objective_choose(command, &question, &answer.options, &answer.choice) ||
-        !search(command, &question, &answer)) {
+        !contenders_find(command, &question, &answer.options, &answer.contenders) ||
+        !search(command, &question, &answer) ||
+        !contenders_judge(command, &question, &answer.contenders)) {
         return command_fail(command);
     }
+    contenders_choose(command, &answer.contenders, &answer.result);
     answer.advised = from != NULL;
     if (from != NULL && !advise_find(command, &question, from, &answer.options, &answer.advice)) {
         return command_fail(command);
@@ -351,6 +369,7 @@ static const struct flag_group groups[] = {
     {.title = "What is fixed; the rest is searched", .build = plan_flags_build_searched},
     {.title = "What is best", .flags = objective_flags},
     {.title = "What is best for what it costs", .flags = pareto_flags},
+    {.title = "Published methods", .build = contenders_build_flags},
     {.title = "The answer", .flags = answer_flags},
     {.title = "A whole run", .flags = report_run_flags},
     {.title = NULL},
