@@ -5,11 +5,11 @@
 
 struct blocks {
     const struct replica_times *times;
-    uint32_t micro_batches, chain;      /* blocks of a micro-batch */
-    double *free_s;                     /* [resource]: stages and joints by turns */
-    double *ready_s;                    /* [micro-batch]: its last block's end */
-    uint32_t *next;                     /* [micro-batch]: its next block */
-    double *backward_end_s;             /* [stage] */
+    uint32_t micro_batches, chain; /* blocks of a micro-batch */
+    double *free_s;                /* [resource]: stages and joints by turns */
+    double *ready_s;               /* [micro-batch]: its last block's end */
+    uint32_t *next;                /* [micro-batch]: its next block */
+    double *backward_end_s;        /* [stage] */
 };
 
 /* Stage n is resource 2 n, the joint behind it 2 n + 1. */
@@ -74,8 +74,7 @@ static uint32_t pick(const struct blocks *blocks, enum block_rule rule)
         const double at_s = start_s(blocks, m);
         const double best_s = best == UINT32_MAX ? 0.0 : start_s(blocks, best);
         if (best == UINT32_MAX || at_s < best_s ||
-            (at_s == best_s && rule == BLOCK_FURTHEST &&
-             blocks->next[m] > blocks->next[best])) {
+            (at_s == best_s && rule == BLOCK_FURTHEST && blocks->next[m] > blocks->next[best])) {
             best = m;
         }
     }
@@ -155,8 +154,8 @@ double block_order_most_s(const struct replica_times *times, uint32_t micro_batc
         }
     }
     for (uint32_t i = 0; i < stages; i++) {
-        most_s = number_larger(
-            most_s, (micro_batches + 4 * stages - 2 * (i + 1) - 2) * period_s + times->sum_s[i]);
+        most_s = number_larger(most_s, (micro_batches + 4 * stages - 2 * (i + 1) - 2) * period_s +
+                                           times->sum_s[i]);
     }
     return most_s;
 }

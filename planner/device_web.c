@@ -35,10 +35,10 @@ static double between(const struct device_web *web, uint32_t a, uint32_t b)
 /* --- minimum cut ------------------------------------------------------------------------------ */
 
 struct cutter {
-    uint32_t count, left;       /* vertices, those not merged away */
-    double *weights;            /* [a * count + b] */
-    uint32_t *vertices;         /* those left */
-    uint32_t *merged_into;      /* [member] vertex that holds it */
+    uint32_t count, left;  /* vertices, those not merged away */
+    double *weights;       /* [a * count + b] */
+    uint32_t *vertices;    /* those left */
+    uint32_t *merged_into; /* [member] vertex that holds it */
 };
 
 /* Vertices one after another, always the one most tightly joined to those before: the last two,
@@ -93,7 +93,7 @@ static struct cutter open_cutter(const struct device_web *web, const uint32_t *m
 {
     struct cutter cutter = {.count = count,
                             .left = count,
-                            .weights = ARENA_PUSH(arena, double, (size_t)count * count),
+                            .weights = ARENA_PUSH(arena, double, (size_t)count *count),
                             .vertices = ARENA_PUSH(arena, uint32_t, count),
                             .merged_into = ARENA_PUSH(arena, uint32_t, count)};
     for (uint32_t a = 0; a < count; a++) {

@@ -54,8 +54,8 @@ bool layer_profile_build(const struct problem *problem, const struct estimator *
     const size_t layers = plan_count_layers(problem->model);
     const size_t kinds = problem->cluster->accelerator_count;
     *out = (struct layer_profile){.layers = (uint32_t)layers,
-                                  .forward_s = ARENA_PUSH(arena, double, kinds * layers),
-                                  .backward_s = ARENA_PUSH(arena, double, kinds * layers),
+                                  .forward_s = ARENA_PUSH(arena, double, kinds *layers),
+                                  .backward_s = ARENA_PUSH(arena, double, kinds *layers),
                                   .weight_bytes = ARENA_PUSH(arena, double, layers)};
     struct arena scratch; /* the judge may keep what it remembers in the other one */
     arena_init(&scratch);

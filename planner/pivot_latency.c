@@ -22,7 +22,7 @@ static double both_s(const struct replica_times *times, uint32_t place)
 static uint32_t find_pivot(const struct replica_times *times, uint32_t micro_batches)
 {
     uint32_t pivot = 2 * times->stages - 2;
-    double between_s = 0.0;     /* of places between the one looked at and the pivot */
+    double between_s = 0.0; /* of places between the one looked at and the pivot */
     for (uint32_t place = pivot; place-- > 0;) {
         if ((micro_batches - 1) * both_s(times, place) >
             (micro_batches - 1) * both_s(times, pivot) + between_s) {

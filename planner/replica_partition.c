@@ -3,15 +3,13 @@
 
 #include "base/number.h"
 
-#define NEVER_S 1e300
-
 struct states {
     const struct replica_chain *chain;
     const struct replica_row *row;
-    uint32_t stages, replicas;          /* replicas 0: free */
-    double *compute_s, *bytes;          /* [layers before]: sums along the chain */
-    double *best_s;                     /* [state] */
-    uint32_t *from;                     /* [state]: layers before the last stage, replicas of the
+    uint32_t stages, replicas; /* replicas 0: free */
+    double *compute_s, *bytes; /* [layers before]: sums along the chain */
+    double *best_s;            /* [state] */
+    uint32_t *from;            /* [state]: layers before the last stage, replicas of the
                                          * stage before it: layer * (devices + 1) + replicas */
 };
 
@@ -37,7 +35,7 @@ static double slowest(const struct replica_row *row, uint32_t first, uint32_t co
 static double narrowest(const struct replica_row *row, uint32_t first, uint32_t count,
                         uint32_t other, uint32_t other_count)
 {
-    double least = NEVER_S;
+    double least = REPLICA_PARTITION_NEVER_S;
     for (uint32_t a = first; a < first + count; a++) {
         for (uint32_t b = other; b < other + other_count; b++) {
             if (a != b) {
@@ -51,16 +49,15 @@ static double narrowest(const struct replica_row *row, uint32_t first, uint32_t 
 /* Ring all-reduce. */
 static double sum_s(const struct replica_row *row, double bytes, uint32_t first, uint32_t count)
 {
-    return count == 1 ? 0.0
-                      : 2.0 * (count - 1) / count * bytes /
-                            narrowest(row, first, count, first, count);
+    return count == 1
+               ? 0.0
+               : 2.0 * (count - 1) / count * bytes / narrowest(row, first, count, first, count);
 }
 
 static double joint_s(const struct replica_row *row, double bytes, const struct replica_stage *a,
                       const struct replica_stage *b)
 {
-    const double narrow =
-        narrowest(row, a->first_place, a->replicas, b->first_place, b->replicas);
+    const double narrow = narrowest(row, a->first_place, a->replicas, b->first_place, b->replicas);
     return bytes / (a->replicas * (double)b->replicas * narrow);
 }
 
@@ -90,15 +87,14 @@ static void open_states(struct states *states, struct arena *arena)
         states->bytes[i + 1] = states->bytes[i] + chain->weight_bytes[i];
     }
     for (size_t i = 0; i < all; i++) {
-        states->best_s[i] = NEVER_S;
+        states->best_s[i] = REPLICA_PARTITION_NEVER_S;
     }
 }
 
 /* Replicas of every stage stated: stages stand at multiples of them. */
 static bool is_wanted(const struct states *states, uint32_t place, uint32_t replicas)
 {
-    return states->replicas == 0 ||
-           (replicas == states->replicas && place % states->replicas == 0);
+    return states->replicas == 0 || (replicas == states->replicas && place % states->replicas == 0);
 }
 
 /* One more stage of `stage` behind plans of one less. */
@@ -120,11 +116,10 @@ static void extend(struct states *states, uint32_t count, const struct replica_s
         }
         const uint32_t cut = stage->first_layer - 1;
         const struct replica_stage left = {0, 0, stage->first_place - r, r};
-        const double bytes =
-            states->chain->forward_bytes[cut] + states->chain->backward_bytes[cut];
-        const double busy_s = number_larger(
-            number_larger(before_s, own_s),
-            states->chain->micro_batches * joint_s(states->row, bytes, &left, stage));
+        const double bytes = states->chain->forward_bytes[cut] + states->chain->backward_bytes[cut];
+        const double busy_s =
+            number_larger(number_larger(before_s, own_s),
+                          states->chain->micro_batches * joint_s(states->row, bytes, &left, stage));
         if (busy_s < states->best_s[to]) {
             states->best_s[to] = busy_s;
             states->from[to] = (uint32_t)(stage->first_layer * wide + r);
@@ -144,15 +139,23 @@ static void start(struct states *states)
     }
 }
 
+/* On those places, with any layers. */
+static void each_cut(struct states *states, uint32_t count, uint32_t place, uint32_t replicas)
+{
+    for (uint32_t first = count - 1; first < states->chain->layers; first++) {
+        for (uint32_t end = first + 1; end <= states->chain->layers; end++) {
+            const struct replica_stage stage = {first, end - first, place, replicas};
+            extend(states, count, &stage);
+        }
+    }
+}
+
 static void each_stage(struct states *states, uint32_t count)
 {
     for (uint32_t place = count - 1; place < states->row->count; place++) {
         for (uint32_t r = 1; place + r <= states->row->count; r++) {
-            for (uint32_t first = count - 1; first < states->chain->layers && is_wanted(states, place, r); first++) {
-                for (uint32_t end = first + 1; end <= states->chain->layers; end++) {
-                    const struct replica_stage stage = {first, end - first, place, r};
-                    extend(states, count, &stage);
-                }
+            if (is_wanted(states, place, r)) {
+                each_cut(states, count, place, r);
             }
         }
     }
@@ -165,20 +168,18 @@ static void trace(const struct states *states, uint32_t replicas, struct replica
     for (uint32_t count = states->stages; count > 0; count--) {
         const uint32_t from = states->from[state_of(states, count, end, devices, replicas)];
         const uint32_t first = from / wide;
-        out[count - 1] =
-            (struct replica_stage){first, end - first, devices - replicas, replicas};
+        out[count - 1] = (struct replica_stage){first, end - first, devices - replicas, replicas};
         end = first;
         devices -= replicas;
         replicas = from % wide;
     }
 }
 
-bool replica_partition_find(const struct replica_chain *chain, const struct replica_row *row,
-                            uint32_t stages, uint32_t replicas, struct arena *arena,
-                            struct replica_stage *out, double *busy_s)
+double replica_partition_find(const struct replica_chain *chain, const struct replica_row *row,
+                              uint32_t stages, uint32_t replicas, struct arena *arena,
+                              struct replica_stage *out)
 {
-    struct states states = {
-        .chain = chain, .row = row, .stages = stages, .replicas = replicas};
+    struct states states = {.chain = chain, .row = row, .stages = stages, .replicas = replicas};
     uint32_t best = 0;
     const struct arena_mark mark = arena_find_mark(arena);
     open_states(&states, arena);
@@ -186,14 +187,14 @@ bool replica_partition_find(const struct replica_chain *chain, const struct repl
     for (uint32_t count = 2; count <= stages; count++) {
         each_stage(&states, count);
     }
-    *busy_s = NEVER_S;
+    double busy_s = REPLICA_PARTITION_NEVER_S;
     for (uint32_t r = 1; r <= row->count; r++) {
         if (!is_wanted(&states, 0, r)) {
             continue;
         }
         const double all_s = states.best_s[state_of(&states, stages, chain->layers, row->count, r)];
-        if (all_s < *busy_s) {
-            *busy_s = all_s;
+        if (all_s < busy_s) {
+            busy_s = all_s;
             best = r;
         }
     }
@@ -201,7 +202,7 @@ bool replica_partition_find(const struct replica_chain *chain, const struct repl
         trace(&states, best, out);
     }
     arena_pop(arena, mark);
-    return best > 0;
+    return busy_s;
 }
 
 /* --- times of a plan -------------------------------------------------------------------------- */
@@ -215,8 +216,8 @@ static void time_joint(const struct replica_chain *chain, const struct replica_r
 }
 
 void replica_partition_time(const struct replica_chain *chain, const struct replica_row *row,
-                            const struct replica_stage *stages, uint32_t count,
-                            struct arena *arena, struct replica_times *out)
+                            const struct replica_stage *stages, uint32_t count, struct arena *arena,
+                            struct replica_times *out)
 {
     *out = (struct replica_times){.stages = count,
                                   .forward_s = ARENA_PUSH(arena, double, count),
@@ -226,8 +227,7 @@ void replica_partition_time(const struct replica_chain *chain, const struct repl
                                   .send_back_s = ARENA_PUSH(arena, double, count)};
     for (uint32_t i = 0; i < count; i++) {
         const struct replica_stage *stage = &stages[i];
-        const double share =
-            stage->replicas * slowest(row, stage->first_place, stage->replicas);
+        const double share = stage->replicas * slowest(row, stage->first_place, stage->replicas);
         double bytes = 0.0;
         for (uint32_t k = stage->first_layer; k < stage->first_layer + stage->layers; k++) {
             out->forward_s[i] += chain->forward_s[k] / share;

@@ -31,11 +31,12 @@ struct replica_stage {
 /* The partition into that many stages over all devices whose busiest stage or joint is least busy
  * over a step: max over stages of M (F + B) + sum of gradients (a ring), over joints of M (there +
  * back), all pairs of replicas sending at once. Equal to the best of all such partitions. replicas:
- * of every stage, 0: as many as suit it. out: room for the stages. False: too few layers or
- * devices. *busy_s: its objective, which no schedule of the plan can beat. */
-bool replica_partition_find(const struct replica_chain *chain, const struct replica_row *row,
-                            uint32_t stages, uint32_t replicas, struct arena *arena,
-                            struct replica_stage *out, double *busy_s);
+ * of every stage, 0: as many as suit it. out: room for the stages. Gives the objective, which no
+ * schedule of the plan can beat; REPLICA_PARTITION_NEVER_S: too few layers or devices. */
+#define REPLICA_PARTITION_NEVER_S 1e300
+double replica_partition_find(const struct replica_chain *chain, const struct replica_row *row,
+                              uint32_t stages, uint32_t replicas, struct arena *arena,
+                              struct replica_stage *out);
 
 /* What blocks of a plan last: of its stages and of the joints between them. */
 struct replica_times {

@@ -82,14 +82,12 @@ static bool has_uses(const struct strategy_case *of, const struct plan *plan, ui
     if (pins->policy_choices[index] == 0) {
         return true;
     }
-    const bool any = kind->choose != NULL && kind->choose(of->problem, plan,
-                                                          pins->policy_choices[index] - 1, arena,
-                                                          &use);
+    const bool any = kind->choose != NULL &&
+                     kind->choose(of->problem, plan, pins->policy_choices[index] - 1, arena, &use);
     return strcmp(own, any ? list_uses(kind, &use, 1, arena) : "") == 0;
 }
 
-static bool keeps_pins(const struct strategy_case *of, const struct plan *plan,
-                       struct arena *arena)
+static bool keeps_pins(const struct strategy_case *of, const struct plan *plan, struct arena *arena)
 {
     const struct planner_pins *pins = of->pins;
     const struct plan_schedule *schedule = &plan->schedule;
@@ -123,8 +121,7 @@ static bool judge(const struct strategy_case *of, struct plan *plan, struct aren
     answer->legal++;
     planner_complete(of->problem, of->estimator, &trial, scratch, &estimate);
     answer->fitting += estimate.fits ? 1 : 0;
-    if (estimate.fits &&
-        (answer->plan == NULL || estimate.step_s < answer->estimate.step_s)) {
+    if (estimate.fits && (answer->plan == NULL || estimate.step_s < answer->estimate.step_s)) {
         answer->plan = plan;
         answer->estimate = estimate;
     }

@@ -66,8 +66,7 @@ static void fill_row(const struct strategy_case *of, const struct layer_profile 
         speeds[place] = 1e300;
         for (uint32_t i = 0; i < out->unit; i++) {
             const uint32_t device = devices[place * out->unit + i];
-            const double speed =
-                speed_of(profile, layer_profile_find_kind(of->problem, device));
+            const double speed = speed_of(profile, layer_profile_find_kind(of->problem, device));
             speeds[place] = speed < speeds[place] ? speed : speeds[place];
         }
     }

@@ -110,8 +110,8 @@ void strategy_place(const struct strategy_case *of, struct plan *plan, const uin
                 .first_device = devices[i], .device_count = 1, .compute_frac = 1.0};
         }
     }
-    const bool as_they_are = runs == 1 && slices[0].first_device == 0 &&
-                             count == of->problem->cluster->device_count;
+    const bool as_they_are =
+        runs == 1 && slices[0].first_device == 0 && count == of->problem->cluster->device_count;
     group->slices = as_they_are ? NULL : slices;
     group->slice_count = as_they_are ? 0 : runs;
 }
@@ -154,8 +154,7 @@ bool strategy_push_use(const struct strategy_case *of, struct plan *plan, const 
     if (kind->choose == NULL || !kind->choose(of->problem, plan, index, of->arena, &use)) {
         return false;
     }
-    struct policy_use *uses =
-        ARENA_PUSH(of->arena, struct policy_use, plan->policy_count + 1);
+    struct policy_use *uses = ARENA_PUSH(of->arena, struct policy_use, plan->policy_count + 1);
     if (plan->policy_count > 0) {
         memcpy(uses, plan->policies, plan->policy_count * sizeof *uses);
     }

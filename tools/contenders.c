@@ -32,8 +32,8 @@ bool contenders_find(struct command *command, const struct question *question,
     uint32_t index = 0;
     struct strategy_answer *answers =
         ARENA_PUSH(command->arena, struct strategy_answer, strategy_table_count);
-    *out = (struct contenders){.count = command_has(command, COMPARE_FLAG) ? strategy_table_count
-                                                                           : 0};
+    *out =
+        (struct contenders){.count = command_has(command, COMPARE_FLAG) ? strategy_table_count : 0};
     if (command_has(command, NAME_FLAG)) {
         if (!command_choice(command, NAME_FLAG, &index)) {
             return false;

@@ -326,7 +326,12 @@ void report_dump_certificate(struct command *command, const struct certificate *
                              double best_s)
 {
     struct arena *arena = command->arena;
-    if (certificate->complete && certificate->placement_gap_frac > 0.0) {
+    if (certificate->complete && certificate->gap_frac > 0.0) {
+        text_push(&command->out,
+                  "\nThe fastest legal plan takes %s by this cost model, %.1f %% less: of %s,\n",
+                  report_seconds(arena, certificate->lower_bound_s), 100.0 * certificate->gap_frac,
+                  report_count(arena, certificate->space_size));
+    } else if (certificate->complete && certificate->placement_gap_frac > 0.0) {
         text_push(&command->out,
                   "\nNo legal plan is faster by this cost model with its layers placed in the ways "
                   "that were tried;\nplaced otherwise none is faster than %s, %.1f %% below %s: "

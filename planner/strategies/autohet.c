@@ -1,5 +1,5 @@
-/* AutoHet: every stage on one kind of device, tensor degree the same for all, layers so that the sum
- * of the stages and the slowest of them balance. */
+/* AutoHet: every stage on one kind of device, tensor degree the same for all, layers so that the
+ * sum of the stages and the slowest of them balance. */
 #include "planner/layer_profile.h"
 #include "planner/partition.h"
 #include "planner/strategy.h"
@@ -48,8 +48,7 @@ static void try_mesh(const struct strategy_case *of, uint32_t tensor, uint32_t s
     uint32_t sizes[STRATEGY_MICRO_MAX];
     const uint32_t size_count = strategy_list_micro(of, replicas, sizes);
     for (uint32_t i = 0; i < size_count; i++) {
-        struct plan *plan =
-            strategy_build_plan(of, degrees, 4, schedule_find("1f1b"), sizes[i]);
+        struct plan *plan = strategy_build_plan(of, degrees, 4, schedule_find("1f1b"), sizes[i]);
         struct strategy_line line;
         if (of->pins->slice_count == 0) {
             strategy_place(of, plan, devices, count);
@@ -60,18 +59,25 @@ static void try_mesh(const struct strategy_case *of, uint32_t tensor, uint32_t s
     }
 }
 
+static void each_depth(const struct strategy_case *of, uint32_t tensor, const uint32_t *sorted)
+{
+    const uint32_t devices = strategy_count_devices(of);
+    for (uint32_t stages = 1; stages <= plan_count_layers(of->problem->model); stages++) {
+        if (devices % (tensor * stages) == 0) {
+            try_mesh(of, tensor, stages, sorted);
+        }
+    }
+}
+
 /* Kinds with the fastest first, which holds the most micro-batches, and last. */
 static void propose(const struct strategy_case *of)
 {
-    const uint32_t devices = strategy_count_devices(of), server = strategy_count_server(of);
-    const uint32_t layers = plan_count_layers(of->problem->model);
+    const uint32_t server = strategy_count_server(of);
     for (uint32_t way = 0; way < 2; way++) {
         const uint32_t *sorted = strategy_sort_kinds(of, way == 0);
         for (uint32_t tensor = 1; tensor <= server; tensor *= 2) {
-            for (uint32_t stages = 1; stages <= layers; stages++) {
-                if (devices % (tensor * stages) == 0 && server % tensor == 0) {
-                    try_mesh(of, tensor, stages, sorted);
-                }
+            if (server % tensor == 0) {
+                each_depth(of, tensor, sorted);
             }
         }
     }
@@ -79,7 +85,8 @@ static void propose(const struct strategy_case *of)
 
 const struct strategy strategy_autohet = {
     .name = "autohet",
-    .summary = "stages on one kind of device each, tensor degree the same, layers balanced by speed",
+    .summary =
+        "stages on one kind of device each, tensor degree the same, layers balanced by speed",
     .source = "AutoHet, 2025, arXiv 2512.20953",
     .lacks = "pipelines of unlike depth per replica, unlike shares of the batch",
     .propose = propose,

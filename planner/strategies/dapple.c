@@ -19,10 +19,10 @@ struct cuts {
 /* The line, with what its plans are timed from. */
 struct cutter {
     const struct strategy_line *line;
-    struct replica_times times;     /* of the plan that was timed last; joints stay */
-    const double *one_s[3];         /* [stage]: forward, backward, sum of a chain that has 1 s, 1 s
+    struct replica_times times; /* of the plan that was timed last; joints stay */
+    const double *one_s[3];     /* [stage]: forward, backward, sum of a chain that has 1 s, 1 s
                                      * and 1 byte per layer */
-    double *before_s[3];            /* [layers before]: sums of forward, backward, bytes */
+    double *before_s[3];        /* [layers before]: sums of forward, backward, bytes */
 };
 
 static double *add_up(const double *items, uint32_t count, struct arena *arena)

@@ -89,7 +89,8 @@ static void propose(const struct strategy_case *of)
 
 const struct strategy strategy_holmes = {
     .name = "holmes",
-    .summary = "stages across the slowest network, data ranks inside, layers in proportion to speed",
+    .summary =
+        "stages across the slowest network, data ranks inside, layers in proportion to speed",
     .source = "Yang et al., ICPP 2024, arXiv 2312.03549",
     .lacks = "islands of unlike sizes",
     .propose = propose,

@@ -10,8 +10,8 @@ struct candidate {
     uint32_t tensor, stages, replicas;
 };
 
-static struct plan *build(const struct strategy_case *of, struct candidate at,
-                          const char *schedule, uint32_t micro_batch)
+static struct plan *build(const struct strategy_case *of, struct candidate at, const char *schedule,
+                          uint32_t micro_batch)
 {
     const struct strategy_degree degrees[] = {
         {"tp", at.tensor}, {"dp", at.replicas}, {"pp", at.stages}, {"sp", at.tensor}};
@@ -97,7 +97,8 @@ static void propose(const struct strategy_case *of)
 
 const struct strategy strategy_megatron_heuristics = {
     .name = "megatron-heuristics",
-    .summary = "fewest model-parallel ranks that fit: tensor inside a server, then stages, then data",
+    .summary =
+        "fewest model-parallel ranks that fit: tensor inside a server, then stages, then data",
     .source = "Narayanan et al., SC 2021, arXiv 2104.04473",
     .propose = propose,
 };

@@ -13,8 +13,7 @@ static bool offer(const struct strategy_case *of, const struct candidate *at)
 {
     const struct strategy_degree degrees[] = {
         {"tp", at->tensor}, {"dp", at->replicas}, {"pp", at->stages}, {"sp", at->tensor}};
-    struct plan *plan =
-        strategy_build_plan(of, degrees, 4, schedule_find("1f1b"), at->micro_batch);
+    struct plan *plan = strategy_build_plan(of, degrees, 4, schedule_find("1f1b"), at->micro_batch);
     return (!at->shards || strategy_push_use(of, plan, "shard", 0)) &&
            (!at->recomputes || strategy_push_last_use(of, plan, "keep")) &&
            strategy_offer(of, plan);

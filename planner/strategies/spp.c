@@ -46,7 +46,6 @@ static struct outcome try_stages(const struct strategy_case *of, struct plan *pl
     struct strategy_line line;
     struct replica_stage stages[STAGES_MAX];
     struct replica_times times;
-    double busy_s;
     if (!strategy_build_line(of, plan, devices, &line)) {
         return none;
     }
@@ -55,14 +54,13 @@ static struct outcome try_stages(const struct strategy_case *of, struct plan *pl
         strategy_place(of, plan, devices, line.row.count * line.unit);
         strategy_build_line(of, plan, devices, &line);
     }
-    if (!replica_partition_find(&line.chain, &line.row, line.stages, line.replicas, of->arena,
-                                stages, &busy_s)) {
+    if (replica_partition_find(&line.chain, &line.row, line.stages, line.replicas, of->arena,
+                               stages) >= REPLICA_PARTITION_NEVER_S) {
         return none;
     }
     replica_partition_time(&line.chain, &line.row, stages, line.stages, of->arena, &times);
     strategy_set_layers(of, plan, stages, line.stages);
-    return (struct outcome){
-        plan, block_order_find(&times, line.chain.micro_batches, of->arena)};
+    return (struct outcome){plan, block_order_find(&times, line.chain.micro_batches, of->arena)};
 }
 
 /* Deep warm-up is the nearest named schedule to its order of blocks; plain 1F1B needs less
@@ -86,8 +84,7 @@ static void each_stages(const struct strategy_case *of, uint32_t tensor, uint32_
         if (count % stages != 0) {
             continue;
         }
-        const struct outcome now =
-            try_stages(of, build(of, tensor, stages, micro_batch), devices);
+        const struct outcome now = try_stages(of, build(of, tensor, stages, micro_batch), devices);
         best = now.total_s < best.total_s ? now : best;
     }
     if (best.plan != NULL) {
@@ -100,8 +97,7 @@ static void propose(const struct strategy_case *of)
 {
     const uint32_t *devices = strategy_sort_kinds(of, true), server = strategy_count_server(of);
     for (uint32_t tensor = 1; tensor <= server; tensor *= 2) {
-        for (uint32_t micro_batch = 1; micro_batch <= 8 && server % tensor == 0;
-             micro_batch *= 2) {
+        for (uint32_t micro_batch = 1; micro_batch <= 8 && server % tensor == 0; micro_batch *= 2) {
             each_stages(of, tensor, micro_batch, devices);
         }
     }

@@ -7,7 +7,7 @@ BEGIN {
     words("exit _exit abort", "ends the program: return false", "arena.c diag.c")
     words("time clock clock_gettime gettimeofday rand srand random", "makes the answer vary", "")
     words("getenv", "reads the environment: take a parameter", "data_folder.c")
-    split("dim collective schedule policy exporter importer hf_family", sets, " ")
+    split("dim collective schedule policy exporter importer hf_family strategy", sets, " ")
     allowed_global["json.c", "json_limits"] = 1
 }
 function words(list, why, files,    names, i) {

@@ -2,14 +2,13 @@
  * the cluster than memory asks for. */
 #include "planner/strategy.h"
 
-extern const struct strategy strategy_frontier;
+extern const struct strategy strategy_frontier_levels;
 
 static bool offer(const struct strategy_case *of, uint32_t micro_batch, uint32_t level,
                   bool recomputes)
 {
     const struct strategy_degree degrees[] = {{"dp", strategy_count_devices(of)}};
-    struct plan *plan =
-        strategy_build_plan(of, degrees, 1, schedule_find("1f1b"), micro_batch);
+    struct plan *plan = strategy_build_plan(of, degrees, 1, schedule_find("1f1b"), micro_batch);
     return (level == 0 || strategy_push_use(of, plan, "shard", level - 1)) &&
            (!recomputes || strategy_push_last_use(of, plan, "keep")) && strategy_offer(of, plan);
 }
@@ -27,8 +26,8 @@ static void propose(const struct strategy_case *of)
     }
 }
 
-const struct strategy strategy_frontier = {
-    .name = "frontier",
+const struct strategy strategy_frontier_levels = {
+    .name = "frontier-levels",
     .summary = "data parallel alone, states shared as little as memory allows",
     .source = "2025, arXiv 2501.04266",
     .lacks = "shares over some levels of the cluster only (pair, node), quantised gathers",
