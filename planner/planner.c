@@ -156,7 +156,7 @@ static void search_nodes(struct search *search)
             return;
         }
     }
-    if (search->best_count == 0 && search->probe_count > 0) {
+    if (search->best_count == 0 && search->probe_count > 0 && search->options->seed_count == 0) {
         BUG("a plan of %g s was found beforehand, the search found none", search->probes[0].step_s);
     }
     pending_judge(search);

@@ -1,4 +1,5 @@
 /* Plans that were there before the search take their places among those that it found. */
+#include "base/number.h"
 #include "planner/planner_inside.h"
 
 double seed_threshold_s(const struct planner_options *options)
@@ -51,6 +52,11 @@ void seed_merge(const struct planner_options *options, struct arena *arena,
         if (certificate->complete || certificate->lower_bound_s > best_s) {
             certificate->lower_bound_s = best_s;
         }
+        certificate->placement_bound_s =
+            certificate->placement_bound_s == 0.0
+                ? certificate->lower_bound_s /* nothing is open */
+                : number_smaller(certificate->placement_bound_s, certificate->lower_bound_s);
         certificate->gap_frac = (best_s - certificate->lower_bound_s) / best_s;
+        certificate->placement_gap_frac = (best_s - certificate->placement_bound_s) / best_s;
     }
 }
