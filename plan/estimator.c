@@ -82,20 +82,24 @@ double estimator_crowding(const struct load *load, uint32_t from, uint32_t to)
     return load->crowdings == NULL ? 1.0 : load->crowdings[find_boundary(load, from, to)];
 }
 
-/* The slowest of the pairs that stand for a boundary, with so many times the bytes. */
+/* The slowest of the pairs that stand for a boundary, with so many times the bytes; each as crowded
+ * as its own way is. */
 static double boundary_s(const struct estimator *estimator, const struct work *work, uint32_t stage,
-                         double bytes_frac)
+                         double bytes_frac, struct arena *arena)
 {
     const bool wraps = stage + 1 == work->shape.stages;
     struct work_message message = work->send;
     message.group = wraps ? work->tied.group : work->send.group;
-    message.bytes *= bytes_frac;
     const uint32_t from = wraps ? 0 : stage;
     const uint32_t kinds = work_count_kinds(work, work_find_site(work, from));
     double seconds = 0.0;
     for (uint32_t i = 0; i < kinds; i++) {
-        seconds = number_larger(seconds, estimator->message_s(estimator->state, work, &message,
-                                                              work_find_pair(work, from, i)));
+        const uint32_t base = work_find_pair(work, from, i);
+        const uint32_t sender = wraps ? base + work->sites.stride * stage : base;
+        message.bytes =
+            bytes_frac * work->send.bytes * boundary_find_crowding(work, stage, sender, arena);
+        seconds =
+            number_larger(seconds, estimator->message_s(estimator->state, work, &message, base));
     }
     return seconds + spread_s(estimator, work);
 }
@@ -140,13 +144,11 @@ static void price_sends(const struct estimator *estimator, const struct work *wo
            *queues_s = ARENA_PUSH(arena, double, stages);
     for (uint32_t stage = 0; stage < stages; stage++) {
         const uint32_t twin = stage + 1 == stages ? stage : find_twin(work, stage);
-        const double crowding = crowdings == NULL ? 1.0 : crowdings[stage];
         sends_s[stage] =
-            twin < stage ? sends_s[twin] : boundary_s(estimator, work, stage, crowding);
-        queues_s[stage] =
-            twin < stage
-                ? queues_s[twin]
-                : marginal_s(sends_s[stage], boundary_s(estimator, work, stage, 2.0 * crowding));
+            twin < stage ? sends_s[twin] : boundary_s(estimator, work, stage, 1.0, arena);
+        queues_s[stage] = twin < stage ? queues_s[twin]
+                                       : marginal_s(sends_s[stage],
+                                                    boundary_s(estimator, work, stage, 2.0, arena));
     }
     out->sends_s = sends_s;
     out->queues_s = queues_s;

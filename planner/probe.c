@@ -31,13 +31,24 @@ static void probe_form(struct search *search, struct order_work *order, struct l
     leaf->index = first;
 }
 
+/* Of the last shape with which what is pinned is legal: the node has leaves. */
+static const struct alternatives *find_alternatives(struct search *search,
+                                                    const struct mesh_node *node)
+{
+    const struct forms *forms = space_forms(search, node);
+    const struct alternatives *alternatives = NULL;
+    for (uint32_t i = forms->count; i > 0 && (alternatives == NULL || alternatives->count == 0);
+         i--) {
+        alternatives = space_alternatives(search, node, &forms->items[i - 1]);
+    }
+    return alternatives;
+}
+
 /* Weights, their states, one micro-batch must fit whatever policies are used; shapes differ in
  * none of them. */
 void probe_floor(struct search *search, struct mesh_node *node, struct order_work *order)
 {
-    const struct forms *forms = space_forms(search, node);
-    const struct alternatives *alternatives =
-        space_alternatives(search, node, &forms->items[forms->count - 1]);
+    const struct alternatives *alternatives = find_alternatives(search, node);
     double least = -1.0;
     for (uint32_t class = 0; class < alternatives->class_count; class ++) {
         const double bytes = variant_least_bytes(variant_find(search, order, alternatives, class));

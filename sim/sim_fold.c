@@ -51,6 +51,23 @@ static bool compare_message(struct comparison *comparison, const struct work_mes
     return true;
 }
 
+/* Between the ends of the chain: groups begin on the first stage. */
+static bool compare_tied(struct comparison *comparison)
+{
+    const struct work *work = comparison->work;
+    const struct work_message *message = &work->tied;
+    struct lump_request request = {message->kind, &work->groups[message->group], 0, message->bytes};
+    const struct lump_list *first =
+        message->bytes == 0.0 ? NULL : lump_find(comparison->sim->book, &request);
+    for (uint32_t lane = 1; first != NULL && lane < work_count_lanes(work); lane++) {
+        request.base = work_find_place(work, 0, lane);
+        if (!same_lumps(lump_find(comparison->sim->book, &request), first)) {
+            return tell(comparison, request.base, message->cause);
+        }
+    }
+    return true;
+}
+
 static bool compare_items(struct comparison *comparison, const struct work_items *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -106,7 +123,7 @@ bool sim_compare_ranks(struct sim *sim, const struct work *work, struct sim_unli
             return false;
         }
     }
-    if (work->shape.stages > 1 && !compare_message(&comparison, &work->tied)) {
+    if (work->shape.stages > 1 && !compare_tied(&comparison)) {
         return false;
     }
     for (uint32_t stage = 0; stage < work->shape.stages && work->send.bytes > 0.0; stage++) {
