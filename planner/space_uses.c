@@ -196,8 +196,9 @@ static void fill_classes(struct search *search, struct alternatives *list)
             list->options[policy].count;
     }
     list->count = list->class_count * list->keeping_count;
+    list->class_count = list->count == 0 ? 0 : list->class_count; /* neither without the other */
     list->class_digests = ARENA_PUSH(search->arena, unsigned long long, list->class_count);
-    for (uint32_t class = 0; class < list->class_count && list->count > 0; class ++) {
+    for (uint32_t class = 0; class < list->class_count; class ++) {
         struct plan plan = {.groups = NULL};
         plan.policy_count = space_class_uses(list, class, &search->scratch, &plan.policies);
         list->class_digests[class] = plan_digest(&plan);
