@@ -55,6 +55,8 @@ extern const struct dim *const dim_table[];
 extern const uint32_t dim_table_count;
 extern const char *const dim_table_names[];     /* NULL-terminated */
 const struct dim *dim_find(const char *name);
+/* Place in the table. */
+uint32_t dim_find_index(const struct dim *dim);
 const char *const *dim_names(void);
 
 #endif

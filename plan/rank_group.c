@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/diag.h"
 #include "base/text.h"
 
 /* The step with the next larger stride than `above`, among those that move at all; step_count if
@@ -60,11 +61,30 @@ unsigned long long rank_group_digest(unsigned long long seed, const struct rank_
                               : text_digest(seed, &group->map->digest, sizeof group->map->digest);
 }
 
+bool rank_group_find(const struct rank_group *group, uint32_t place, uint32_t *base, uint32_t *rank)
+{
+    uint32_t below = 1;
+    *base = place;
+    *rank = 0;
+    for (uint32_t s = 0; s < group->step_count; s++) {
+        const uint32_t stride = group->steps[s].stride, size = group->steps[s].size;
+        const uint32_t skip = group->steps[s].skip == 0 ? 1 : group->steps[s].skip;
+        const uint32_t digit = place / (stride / skip) % ((size - 1) * skip + 1);
+        if (digit % skip != 0) {
+            return false;
+        }
+        *base -= digit / skip * stride;
+        *rank += digit / skip * below;
+        below *= size;
+    }
+    return true;
+}
+
 uint32_t rank_group_find_base(const struct rank_group *group, uint32_t place)
 {
-    uint32_t base = place;
-    for (uint32_t s = 0; s < group->step_count; s++) {
-        base -= place / group->steps[s].stride % group->steps[s].size * group->steps[s].stride;
+    uint32_t base, rank;
+    if (!rank_group_find(group, place, &base, &rank)) {
+        BUG("no group of the nest holds place %u", place);
     }
     return base;
 }

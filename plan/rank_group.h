@@ -16,12 +16,14 @@ struct rank_map {
 
 /* Innermost step first: rank i, written with digits d[s] below steps[s].size (the first varies
  * fastest), is place base + sum of d[s] * steps[s].stride of its plan, which is the device of that
- * number where there is no map. ranks is the product of the sizes; no steps: one rank. */
+ * number where there is no map. ranks is the product of the sizes; no steps: one rank.
+ * A step may pass over ranks of its mesh dim: it stands on every skip-th of them, from the first;
+ * 0 counts as 1. */
 struct rank_group {
     uint32_t ranks;
     uint32_t step_count;
     struct {
-        uint32_t stride, size;
+        uint32_t stride, size, skip;
     } steps[RANK_STEP_MAX];
     const struct rank_map *map; /* NULL: places are devices */
 };
@@ -30,7 +32,11 @@ struct rank_group {
 bool rank_group_check(const struct rank_group *group);
 /* Of its steps and its map. */
 unsigned long long rank_group_digest(unsigned long long seed, const struct rank_group *group);
-/* Base of the group of that nest which holds the place. */
+/* The group of that nest which holds the place: its base, and which rank stands there. False: none
+ * holds it. */
+bool rank_group_find(const struct rank_group *group, uint32_t place, uint32_t *base,
+                     uint32_t *rank);
+/* Its base alone; one holds the place. */
 uint32_t rank_group_find_base(const struct rank_group *group, uint32_t place);
 /* Device of the rank, rank < group->ranks. */
 uint32_t rank_group_find_device(const struct rank_group *group, uint32_t base, uint32_t rank);

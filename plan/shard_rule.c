@@ -7,16 +7,6 @@
 
 #include "base/number.h"
 
-static uint32_t dim_index(const struct dim *dim)
-{
-    for (uint32_t i = 0; i < dim_table_count; i++) {
-        if (dim_table[i] == dim) {
-            return i;
-        }
-    }
-    BUG("dim '%s' is not in the table", dim->name);
-}
-
 static bool has_axis(axis_set set, uint32_t axis)
 {
     return (set >> axis & 1u) != 0;
@@ -90,7 +80,7 @@ static void take_ranks(struct shard_mesh *mesh, const struct mesh_fold *fold)
         }
         assert(left % mesh->atoms[i].size == 0);
         left /= mesh->atoms[i].size;
-        mesh->atoms[i].instead = dim_index(fold->dim);
+        mesh->atoms[i].instead = dim_find_index(fold->dim);
     }
     assert(left == 1);
 }
@@ -100,14 +90,14 @@ static void apply_fold(struct shard_mesh *mesh, const struct mesh_fold *fold)
     if (fold->degree <= 1) {
         return;
     }
-    resolve(mesh->model, &fold->dim->variants[0], &mesh->lists[dim_index(fold->dim)]);
+    resolve(mesh->model, &fold->dim->variants[0], &mesh->lists[dim_find_index(fold->dim)]);
     if (fold->dim->kind == DIM_FOLD_INSTEAD) {
         take_ranks(mesh, fold);
         return;
     }
     for (uint32_t i = 0; i < mesh->atom_count; i++) {
         if (hosts_dim(fold->dim, dim_table[mesh->atoms[i].dim])) {
-            mesh->atoms[i].beside = dim_index(fold->dim);
+            mesh->atoms[i].beside = dim_find_index(fold->dim);
         }
     }
 }
@@ -118,7 +108,7 @@ static void push_factors(struct shard_mesh *mesh, const struct group *group)
     for (uint32_t i = 0; i < group->mesh_count; i++) {
         const struct mesh_dim *factor = &group->mesh[i];
         if (factor->degree > 1 && !factor->dim->cuts_chain) {
-            const uint32_t dim = dim_index(factor->dim);
+            const uint32_t dim = dim_find_index(factor->dim);
             resolve(mesh->model, &factor->dim->variants[factor->variant], &mesh->lists[dim]);
             assert(mesh->atom_count < ATOM_MAX);
             mesh->atoms[mesh->atom_count++] = (struct shard_atom){.size = factor->degree,

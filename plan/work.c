@@ -147,11 +147,13 @@ static uint32_t chain_dim(void)
     BUG("no dim cuts the chain");
 }
 
-static struct rank_group pair(uint32_t stride)
+/* A stage and the one so many behind it. */
+static struct rank_group pair(const struct work *work, uint32_t stages)
 {
     struct rank_group group = {.ranks = 2, .step_count = 1};
-    group.steps[0].stride = stride;
+    group.steps[0].stride = work->sites.stride * stages;
     group.steps[0].size = 2;
+    group.steps[0].skip = stages;
     return group;
 }
 
@@ -219,8 +221,7 @@ static void push_stage_messages(struct work_builder *builder)
     if (work->shape.stages == 1) {
         return;
     }
-    const uint32_t stride = work->sites.stride;
-    const struct rank_group next = pair(stride), ends = pair(stride * (work->shape.stages - 1));
+    const struct rank_group next = pair(work, 1), ends = pair(work, work->shape.stages - 1);
     work->send = (struct work_message){.kind = COLLECTIVE_SEND,
                                        .group = work_group_index(work, &next),
                                        .bytes = largest_boundary_bytes(builder),
@@ -257,15 +258,11 @@ static void push_norm(struct work *work)
     for (uint32_t i = 0; i < group->mesh_count; i++) {
         outermost = group->mesh[i].degree > 1 ? i : outermost;
     }
-    uint32_t dim = 0;
-    while (dim_table[dim] != group->mesh[outermost].dim) {
-        dim++;
-    }
     work->norm = (struct work_message){
         .kind = COLLECTIVE_ALL_REDUCE,
         .group = work_group_index(work, &all),
         .bytes = SCALAR_BYTES * (setup->optimizer->forwards > 1 ? setup->optimizer->forwards : 1),
-        .dim = dim,
+        .dim = dim_find_index(group->mesh[outermost].dim),
         .cause = CAUSE_NORM,
         .pieces = 1,
         .period = 1};
@@ -342,12 +339,9 @@ static const struct plan *keep_folds(const struct plan *plan, uint32_t dims, str
     kept->groups = group;
     group->fold_count = 0;
     for (uint32_t i = 0; i < plan->groups[0].fold_count; i++) {
-        uint32_t dim = 0;
-        while (dim_table[dim] != plan->groups[0].folds[i].dim) {
-            dim++;
-        }
-        if ((dims >> dim & 1u) != 0) {
-            group->folds[group->fold_count++] = plan->groups[0].folds[i];
+        const struct mesh_fold fold = plan->groups[0].folds[i];
+        if ((dims >> dim_find_index(fold.dim) & 1u) != 0) {
+            group->folds[group->fold_count++] = fold;
         }
     }
     return kept;

@@ -78,10 +78,10 @@ void answer_fill(struct search *search, struct planner_result *out)
         certificate->placement_gap_frac = (best - certificate->placement_bound_s) / best;
     } else {
         certificate->placement_bound_s = search->open_s;
-    }
-    if (out->count == 0 && search->least_over.layers != NULL) {
-        fill_ranked(search, &search->least_over, &out->least_over);
-        out->least_over_bytes = search->least_over_bytes;
+        if (search->least_over.layers != NULL) {
+            fill_ranked(search, &search->least_over, &out->least_over);
+            out->least_over_bytes = search->least_over_bytes;
+        }
     }
     out->certificate = *certificate;
 }

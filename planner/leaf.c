@@ -44,17 +44,11 @@ static void open_trial(struct search *search, struct variant *variant, const str
     const uint32_t chunks = work->shape.stages * work->shape.chunks;
     trial->layers = ARENA_PUSH(arena, uint32_t, chunks);
     trial->counts = ARENA_PUSH(arena, uint32_t, (size_t)chunks * WORK_BLOCK_MAX);
-    trial->load = (struct load){.work = work,
-                                .stream = stream_cache_find(search, &leaf->form, &work->shape),
-                                .pieces = variant->pieces,
-                                .counts = trial->counts,
-                                .send_s = variant->load.send_s,
-                                .sends_s = variant->load.sends_s,
-                                .queue_s = variant->load.queue_s,
-                                .queues_s = variant->load.queues_s,
-                                .crowdings = variant->load.crowdings,
-                                .tied_s = variant->load.tied_s,
-                                .norm_s = variant->load.norm_s};
+    trial->load = variant->load; /* messages */
+    trial->load.work = work;
+    trial->load.stream = stream_cache_find(search, &leaf->form, &work->shape);
+    trial->load.pieces = variant->pieces;
+    trial->load.counts = trial->counts;
 }
 
 static enum layout_verdict place(struct trial *trial, struct layout_room room)

@@ -127,15 +127,6 @@ static bool is_among(uint32_t dims, uint32_t dim)
     return dim != NO_INDEX && (dims >> dim & 1u) != 0;
 }
 
-static uint32_t dim_place(const struct dim *dim)
-{
-    uint32_t place = 0;
-    while (dim_table[place] != dim) {
-        place++;
-    }
-    return place;
-}
-
 /* Degrees and strides of the dims. */
 static unsigned long long moves_key(const struct plan *plan, uint32_t dims, uint32_t index)
 {
@@ -145,7 +136,7 @@ static unsigned long long moves_key(const struct plan *plan, uint32_t dims, uint
     uint32_t stride = 1;
     for (uint32_t i = 0; i < group->mesh_count; i++) {
         const struct mesh_dim *factor = &group->mesh[i];
-        const uint32_t dim = dim_place(factor->dim);
+        const uint32_t dim = dim_find_index(factor->dim);
         if (is_among(dims, dim)) {
             key = mix(key, (uint64_t)factor->degree << 32 | stride);
             key = mix(key, (uint64_t)dim << 8 | factor->variant);
@@ -153,7 +144,7 @@ static unsigned long long moves_key(const struct plan *plan, uint32_t dims, uint
         stride *= factor->degree;
     }
     for (uint32_t i = 0; i < group->fold_count; i++) {
-        const uint32_t dim = dim_place(group->folds[i].dim);
+        const uint32_t dim = dim_find_index(group->folds[i].dim);
         key = is_among(dims, dim) ? mix(key, (uint64_t)dim << 32 | group->folds[i].degree) : key;
     }
     return key;

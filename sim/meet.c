@@ -151,37 +151,6 @@ static void unroll_cell(struct meet *meet, const struct work_message *message, u
     cell->leaves = unroll.at;
 }
 
-/* Between the ends of the chain, in more than neighbouring stages: their distance is no digit of a
- * place. */
-static bool is_tied(const struct meet *meet, const struct work_message *message)
-{
-    const struct work *work = meet->work;
-    return work->shape.stages > 2 && work->tied.bytes > 0.0 && message->group == work->tied.group;
-}
-
-static uint32_t find_base(const struct meet *meet, const struct work_message *message)
-{
-    return is_tied(meet, message)
-               ? work_find_place(meet->work, 0, work_find_lane(meet->work, meet->place))
-               : rank_group_find_base(&meet->work->groups[message->group], meet->place);
-}
-
-/* Which rank of its group stands on the place at hand. */
-static uint32_t find_rank(const struct meet *meet, const struct work_message *message)
-{
-    const struct rank_group *group = &meet->work->groups[message->group];
-    const uint32_t place = meet->place;
-    uint32_t rank = 0, below = 1;
-    if (is_tied(meet, message)) {
-        return place == find_base(meet, message) ? 0 : 1;
-    }
-    for (uint32_t s = 0; s < group->step_count; s++) {
-        rank += place / group->steps[s].stride % group->steps[s].size * below;
-        below *= group->steps[s].size;
-    }
-    return rank;
-}
-
 /* --- cells ------------------------------------------------------------------------------------ */
 
 static struct meet_cell *find_row(struct meet *meet)
@@ -209,7 +178,7 @@ struct meet_cell *meet_find(struct meet *meet, const struct work_message *messag
     if (group->ranks < 2 || message->bytes == 0.0) {
         return NULL;
     }
-    const uint32_t base = find_base(meet, message);
+    const uint32_t base = rank_group_find_base(group, meet->place);
     struct meet_cell *cell = &find_row(meet)[work_find_lane(meet->work, base)];
     if (cell->lumps != NULL) {
         return cell;
@@ -249,7 +218,10 @@ uint32_t meet_push_leave(struct meet *meet, const struct meet_cell *cell, uint32
 uint32_t meet_push_whole(struct meet *meet, const struct work_message *message,
                          const struct meet_cell *cell, uint32_t after)
 {
-    const uint32_t rank = find_rank(meet, message);
+    uint32_t base, rank;
+    if (!rank_group_find(&meet->work->groups[message->group], meet->place, &base, &rank)) {
+        BUG("place %u takes part in no %s", meet->place, collective_kind_name(message->kind));
+    }
     engine_push_edge(meet->engine, after, cell->enters[rank]);
     return cell->leaves[rank];
 }

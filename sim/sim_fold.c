@@ -42,27 +42,10 @@ static bool compare_message(struct comparison *comparison, const struct work_mes
     }
     const struct lump_list *first = lump_find(comparison->sim->book, &request);
     for (uint32_t place = 1; place < places; place++) {
-        request.base = place;
-        if (rank_group_find_base(group, place) == place &&
+        uint32_t rank;
+        if (rank_group_find(group, place, &request.base, &rank) && rank == 0 &&
             !same_lumps(lump_find(comparison->sim->book, &request), first)) {
             return tell(comparison, place, message->cause);
-        }
-    }
-    return true;
-}
-
-/* Between the ends of the chain: groups begin on the first stage. */
-static bool compare_tied(struct comparison *comparison)
-{
-    const struct work *work = comparison->work;
-    const struct work_message *message = &work->tied;
-    struct lump_request request = {message->kind, &work->groups[message->group], 0, message->bytes};
-    const struct lump_list *first =
-        message->bytes == 0.0 ? NULL : lump_find(comparison->sim->book, &request);
-    for (uint32_t lane = 1; first != NULL && lane < work_count_lanes(work); lane++) {
-        request.base = work_find_place(work, 0, lane);
-        if (!same_lumps(lump_find(comparison->sim->book, &request), first)) {
-            return tell(comparison, request.base, message->cause);
         }
     }
     return true;
@@ -123,7 +106,7 @@ bool sim_compare_ranks(struct sim *sim, const struct work *work, struct sim_unli
             return false;
         }
     }
-    if (work->shape.stages > 1 && !compare_tied(&comparison)) {
+    if (work->shape.stages > 1 && !compare_message(&comparison, &work->tied)) {
         return false;
     }
     for (uint32_t stage = 0; stage < work->shape.stages && work->send.bytes > 0.0; stage++) {

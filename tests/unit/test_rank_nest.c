@@ -106,8 +106,8 @@ START_TEST(strides_within_a_domain_are_one)
     struct cluster cluster = {.level_count = 2, .device_count = 64};
     cluster.levels[0] = (struct level){.kind = LEVEL_SWITCH, .degree = 8};
     cluster.levels[1] = (struct level){.kind = LEVEL_SWITCH, .degree = 8};
-    const struct rank_group near = {4, 1, {{1, 4}}, NULL}, spread = {4, 1, {{2, 4}}, NULL};
-    const struct rank_group far = {4, 1, {{8, 4}}, NULL}, nested = {4, 2, {{1, 2}, {2, 2}}, NULL};
+    const struct rank_group near = {4, 1, {{1, 4, 1}}, NULL}, spread = {4, 1, {{2, 4, 1}}, NULL};
+    const struct rank_group far = {4, 1, {{8, 4, 1}}, NULL}, nested = {4, 2, {{1, 2, 1}, {2, 2, 1}}, NULL};
     const unsigned long long digest = rank_nest_digest(&cluster, &near, 0);
     ck_assert(rank_nest_digest(&cluster, &spread, 0) == digest);
     ck_assert(rank_nest_digest(&cluster, &nested, 0) == digest);
