@@ -107,7 +107,8 @@ START_TEST(strides_within_a_domain_are_one)
     cluster.levels[0] = (struct level){.kind = LEVEL_SWITCH, .degree = 8};
     cluster.levels[1] = (struct level){.kind = LEVEL_SWITCH, .degree = 8};
     const struct rank_group near = {4, 1, {{1, 4, 1}}, NULL}, spread = {4, 1, {{2, 4, 1}}, NULL};
-    const struct rank_group far = {4, 1, {{8, 4, 1}}, NULL}, nested = {4, 2, {{1, 2, 1}, {2, 2, 1}}, NULL};
+    const struct rank_group far = {4, 1, {{8, 4, 1}}, NULL},
+                            nested = {4, 2, {{1, 2, 1}, {2, 2, 1}}, NULL};
     const unsigned long long digest = rank_nest_digest(&cluster, &near, 0);
     ck_assert(rank_nest_digest(&cluster, &spread, 0) == digest);
     ck_assert(rank_nest_digest(&cluster, &nested, 0) == digest);
