@@ -162,3 +162,14 @@ void *arena_push(struct arena *arena, size_t count, size_t size_bytes)
     arena->used_bytes += taken;
     return bytes;
 }
+
+void *arena_grow(struct arena *arena, const void *items, size_t count, size_t capacity,
+                 size_t size_bytes)
+{
+    void *grown = arena_push(arena, capacity, size_bytes);
+    assert(count <= capacity);
+    if (count > 0) {
+        memcpy(grown, items, count * size_bytes);
+    }
+    return grown;
+}

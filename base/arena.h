@@ -27,10 +27,24 @@ void arena_release(struct arena *arena);
  * nothing. */
 void *arena_push(struct arena *arena, size_t count, size_t size_bytes);
 
+/* A copy of the first `count` of the items with room for `capacity`; the old ones stay where they
+ * were. */
+void *arena_grow(struct arena *arena, const void *items, size_t count, size_t capacity,
+                 size_t size_bytes);
+
 struct arena_mark arena_find_mark(const struct arena *arena);
 /* Gives back all that was pushed after the mark; poisoned under AddressSanitizer. */
 void arena_pop(struct arena *arena, struct arena_mark mark);
 
 #define ARENA_PUSH(arena, type, count) ((type *)arena_push((arena), (count), sizeof(type)))
+
+/* Room for one more of an array of which `count` of `capacity` items are in use. */
+#define ARENA_MAKE_ROOM(arena, items, count, capacity) \
+    do { \
+        if ((count) == (capacity)) { \
+            (capacity) = (count) == 0 ? 4 : 2 * (count); \
+            (items) = arena_grow((arena), (items), (count), (capacity), sizeof *(items)); \
+        } \
+    } while (0)
 
 #endif

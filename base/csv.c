@@ -27,29 +27,13 @@ static bool report(struct scanner *scan, const char *hint, const char *message)
 
 static void push_cell(struct found *found, struct arena *arena, const char *cell)
 {
-    if (found->cell_count == found->cell_capacity) {
-        const uint64_t capacity = found->cell_capacity == 0 ? 256 : 2 * found->cell_capacity;
-        const char **grown = ARENA_PUSH(arena, const char *, capacity);
-        if (found->cell_count > 0) {
-            memcpy(grown, found->cells, found->cell_count * sizeof *grown);
-        }
-        found->cells = grown;
-        found->cell_capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(arena, found->cells, found->cell_count, found->cell_capacity);
     found->cells[found->cell_count++] = cell;
 }
 
 static void push_line(struct found *found, struct arena *arena, uint32_t line)
 {
-    if (found->line_count == found->line_capacity) {
-        const uint64_t capacity = found->line_capacity == 0 ? 64 : 2 * found->line_capacity;
-        uint32_t *grown = ARENA_PUSH(arena, uint32_t, capacity);
-        if (found->line_count > 0) {
-            memcpy(grown, found->lines, found->line_count * sizeof *grown);
-        }
-        found->lines = grown;
-        found->line_capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(arena, found->lines, found->line_count, found->line_capacity);
     found->lines[found->line_count++] = line;
 }
 

@@ -48,16 +48,7 @@ const char *data_folder_find(const char *relative, struct arena *arena)
 
 static void push(struct names *names, const char *name, struct arena *arena)
 {
-    /* One place stays free for the closing NULL. */
-    if (names->count + 1 >= names->capacity) {
-        const size_t capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
-        const char **items = ARENA_PUSH(arena, const char *, capacity);
-        if (names->count > 0) {
-            memcpy(items, names->items, names->count * sizeof *items);
-        }
-        names->items = items;
-        names->capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(arena, names->items, names->count, names->capacity);
     names->items[names->count++] = name;
 }
 
@@ -82,6 +73,7 @@ const char *const *data_folder_each(const char *relative, const char *suffix, st
         }
     }
     closedir(folder);
+    ARENA_MAKE_ROOM(arena, names.items, names.count, names.capacity); /* for the closing NULL */
     qsort(names.items, names.count, sizeof *names.items, compare);
     return names.items;
 }

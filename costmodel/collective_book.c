@@ -237,14 +237,7 @@ static void clear_loads(struct walk *walk, uint32_t round)
 
 static struct collective_phase *push_phase(struct collective_page *page, struct arena *arena)
 {
-    if (page->phase_count == page->capacity) {
-        page->capacity = page->capacity == 0 ? 8 : 2 * page->capacity;
-        struct collective_phase *grown = ARENA_PUSH(arena, struct collective_phase, page->capacity);
-        if (page->phase_count > 0) {
-            memcpy(grown, page->phases, page->phase_count * sizeof *grown);
-        }
-        page->phases = grown;
-    }
+    ARENA_MAKE_ROOM(arena, page->phases, page->phase_count, page->capacity);
     return &page->phases[page->phase_count++];
 }
 

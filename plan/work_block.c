@@ -9,15 +9,7 @@
 
 static struct work_item *next_item(struct work_items *items, struct arena *arena)
 {
-    if (items->count == items->capacity) {
-        const uint32_t capacity = items->capacity == 0 ? 16 : 2 * items->capacity;
-        struct work_item *grown = ARENA_PUSH(arena, struct work_item, capacity);
-        if (items->count > 0) {
-            memcpy(grown, items->items, items->count * sizeof *grown);
-        }
-        items->items = grown;
-        items->capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(arena, items->items, items->count, items->capacity);
     return &items->items[items->count++];
 }
 

@@ -24,15 +24,7 @@ void pending_push(struct search *search, const struct leaf *leaf, uint32_t stage
         leave_open(search, bound_s);
         return;
     }
-    if (pending->count == pending->capacity) {
-        const uint32_t capacity = pending->capacity == 0 ? 64 : 2 * pending->capacity;
-        struct pending_leaf *items = ARENA_PUSH(search->arena, struct pending_leaf, capacity);
-        if (pending->count > 0) {
-            memcpy(items, pending->items, pending->count * sizeof *items);
-        }
-        pending->items = items;
-        pending->capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(search->arena, pending->items, pending->count, pending->capacity);
     pending->items[pending->count++] = (struct pending_leaf){*leaf, bound_s};
 }
 

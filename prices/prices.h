@@ -48,6 +48,7 @@ struct link_kind {
     double own_copy_pairs;      /* likewise of an all-to-all */
     const char *library;        /* whose algorithms run over it; NULL: any */
     const char *source;
+    bool fitted;                /* to measurements of a profile */
 };
 
 /* Algorithms that a library of collectives has for one kind. */

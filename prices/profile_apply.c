@@ -128,6 +128,7 @@ static void replace_links(const struct profile *profile, struct arena *arena, st
         for (uint32_t k = 0; k < profile->link_count; k++) {
             if (strcmp(links[i].name, profile->links[k].name) == 0) {
                 links[i] = profile->links[k];
+                links[i].fitted = true;
             }
         }
     }

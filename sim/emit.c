@@ -34,15 +34,7 @@ void emit_delay(struct emit *emit, const char *name, double seconds)
 
 void emit_push_segment(struct emit *emit, struct emit_segment segment)
 {
-    if (emit->segment_count == emit->segment_capacity) {
-        emit->segment_capacity = emit->segment_capacity == 0 ? 256 : 2 * emit->segment_capacity;
-        struct emit_segment *grown =
-            ARENA_PUSH(emit->arena, struct emit_segment, emit->segment_capacity);
-        if (emit->segment_count > 0) {
-            memcpy(grown, emit->segments, emit->segment_count * sizeof *grown);
-        }
-        emit->segments = grown;
-    }
+    ARENA_MAKE_ROOM(emit->arena, emit->segments, emit->segment_count, emit->segment_capacity);
     emit->segments[emit->segment_count++] = segment;
 }
 

@@ -46,17 +46,6 @@ struct look {
     uint32_t seen_count, seen_capacity, hop_count, hop_capacity;
 };
 
-static void *grow(struct arena *arena, void *items, uint32_t *capacity, size_t size_bytes)
-{
-    const uint32_t wanted = *capacity == 0 ? 64 : 2 * *capacity;
-    void *grown = arena_push(arena, wanted, size_bytes);
-    if (*capacity > 0) {
-        memcpy(grown, items, *capacity * size_bytes);
-    }
-    *capacity = wanted;
-    return grown;
-}
-
 /* --- ways ------------------------------------------------------------------------------------- */
 
 static void find_path(const struct look *look, uint32_t from, uint32_t to, struct path *out)
@@ -69,9 +58,7 @@ static void find_path(const struct look *look, uint32_t from, uint32_t to, struc
 
 static void push_hop(struct look *look, size_t load, double bandwidth_Bps)
 {
-    if (look->hop_count == look->hop_capacity) {
-        look->hops = grow(look->arena, look->hops, &look->hop_capacity, sizeof *look->hops);
-    }
+    ARENA_MAKE_ROOM(look->arena, look->hops, look->hop_count, look->hop_capacity);
     look->hops[look->hop_count++] = (struct seen_hop){load, bandwidth_Bps};
     look->loads[load]++;
 }
@@ -135,9 +122,7 @@ static void see(struct look *look, uint32_t rank, const struct collective_step *
     }
     seen.hop_count = look->hop_count - seen.first_hop;
     look->sends[rank]++;
-    if (look->seen_count == look->seen_capacity) {
-        look->seen = grow(look->arena, look->seen, &look->seen_capacity, sizeof *look->seen);
-    }
+    ARENA_MAKE_ROOM(look->arena, look->seen, look->seen_count, look->seen_capacity);
     look->seen[look->seen_count++] = seen;
 }
 
@@ -158,10 +143,7 @@ static void push_sort(struct look *look, struct stretch *stretch, const struct s
             return;
         }
     }
-    if (stretch->sort_count == stretch->sort_capacity) {
-        stretch->sorts =
-            grow(look->arena, stretch->sorts, &stretch->sort_capacity, sizeof *stretch->sorts);
-    }
+    ARENA_MAKE_ROOM(look->arena, stretch->sorts, stretch->sort_count, stretch->sort_capacity);
     stretch->sorts[stretch->sort_count++] = *sort;
     struct survey *survey = look->survey;
     survey->base_s = sort->link->base_s > survey->base_s ? sort->link->base_s : survey->base_s;
@@ -222,10 +204,8 @@ static void sort_seen(struct look *look, struct stretch *stretch)
 static struct stretch *push_stretch(struct look *look, uint32_t repeat)
 {
     struct survey *survey = look->survey;
-    if (survey->stretch_count == survey->stretch_capacity) {
-        survey->stretches = grow(look->arena, survey->stretches, &survey->stretch_capacity,
-                                 sizeof *survey->stretches);
-    }
+    ARENA_MAKE_ROOM(look->arena, survey->stretches, survey->stretch_count,
+                    survey->stretch_capacity);
     struct stretch *stretch = &survey->stretches[survey->stretch_count++];
     *stretch = (struct stretch){.repeat = repeat};
     return stretch;

@@ -155,15 +155,7 @@ static void unroll_cell(struct meet *meet, const struct work_message *message, u
 
 static struct meet_cell *find_row(struct meet *meet)
 {
-    if (meet->row_count == meet->row_capacity) {
-        const uint32_t wanted = meet->row_capacity == 0 ? 64 : 2 * meet->row_capacity;
-        struct meet_cell **grown = ARENA_PUSH(meet->arena, struct meet_cell *, wanted);
-        if (meet->row_count > 0) {
-            memcpy(grown, meet->rows, meet->row_count * sizeof *grown);
-        }
-        meet->rows = grown;
-        meet->row_capacity = wanted;
-    }
+    ARENA_MAKE_ROOM(meet->arena, meet->rows, meet->row_count, meet->row_capacity);
     if (meet->exchange == meet->row_count) {
         meet->rows[meet->row_count++] = ARENA_PUSH(meet->arena, struct meet_cell, meet->lanes);
     }

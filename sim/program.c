@@ -9,17 +9,6 @@
 #define NONE UINT32_MAX
 #define DENSE_RANKS 128u
 
-static void *grow(struct arena *arena, void *items, uint32_t *capacity, size_t size_bytes)
-{
-    const uint32_t wanted = *capacity == 0 ? 64 : 2 * *capacity;
-    void *grown = arena_push(arena, wanted, size_bytes);
-    if (*capacity > 0) {
-        memcpy(grown, items, *capacity * size_bytes);
-    }
-    *capacity = wanted;
-    return grown;
-}
-
 /* --- ways ------------------------------------------------------------------------------------- */
 
 static uint32_t device_of(const struct program *program, uint32_t rank)
@@ -95,10 +84,7 @@ static uint32_t find_way(struct program *program, uint32_t from, uint32_t to)
     if (program->table[cell] != NONE) {
         return program->table[cell];
     }
-    if (program->way_count == program->way_capacity) {
-        program->ways =
-            grow(program->arena, program->ways, &program->way_capacity, sizeof *program->ways);
-    }
+    ARENA_MAKE_ROOM(program->arena, program->ways, program->way_count, program->way_capacity);
     struct program_way *way = &program->ways[program->way_count];
     *way = (struct program_way){.key = key};
     if (to == COLLECTIVE_SWITCH) {
@@ -129,10 +115,7 @@ static double find_frac(const struct program *program, const struct collective_s
 
 static void push_step(struct program *program, uint32_t from, const struct collective_step *step)
 {
-    if (program->step_count == program->step_capacity) {
-        program->steps =
-            grow(program->arena, program->steps, &program->step_capacity, sizeof *program->steps);
-    }
+    ARENA_MAKE_ROOM(program->arena, program->steps, program->step_count, program->step_capacity);
     program->steps[program->step_count++] = (struct program_step){
         from, step->to, find_way(program, from, step->to), find_frac(program, step)};
 }
@@ -140,11 +123,13 @@ static void push_step(struct program *program, uint32_t from, const struct colle
 static uint32_t push_rows(struct program *program)
 {
     const uint32_t row = program->row_count;
-    while (program->row_count + program->shape.ranks + 1 > program->row_capacity) {
+    const uint32_t wanted = row + program->shape.ranks + 1;
+    if (wanted > program->row_capacity) {
+        program->row_capacity = 2 * wanted;
         program->rows =
-            grow(program->arena, program->rows, &program->row_capacity, sizeof *program->rows);
+            arena_grow(program->arena, program->rows, row, 2 * wanted, sizeof *program->rows);
     }
-    program->row_count += program->shape.ranks + 1;
+    program->row_count = wanted;
     memset(&program->rows[row], 0, (program->shape.ranks + 1) * sizeof *program->rows);
     return row;
 }
@@ -154,9 +139,10 @@ static void index_receives(struct program *program, struct program_phase *phase)
 {
     const uint32_t ranks = program->shape.ranks;
     uint32_t *bounds = &program->rows[phase->receives_row];
-    while (program->receive_capacity < program->step_count) {
-        program->receives = grow(program->arena, program->receives, &program->receive_capacity,
-                                 sizeof *program->receives);
+    if (program->receive_capacity < program->step_count) {
+        program->receives = arena_grow(program->arena, program->receives, program->receive_capacity,
+                                       program->step_capacity, sizeof *program->receives);
+        program->receive_capacity = program->step_capacity;
     }
     for (uint32_t i = phase->first_step; i < program->step_count; i++) {
         if (program->steps[i].to != COLLECTIVE_SWITCH) {
@@ -181,10 +167,7 @@ static void push_phase(struct program *program, uint32_t round)
 {
     const struct program_request *request = program->request;
     const struct collective *member = request->member;
-    if (program->phase_count == program->phase_capacity) {
-        program->phases = grow(program->arena, program->phases, &program->phase_capacity,
-                               sizeof *program->phases);
-    }
+    ARENA_MAKE_ROOM(program->arena, program->phases, program->phase_count, program->phase_capacity);
     struct program_phase *phase = &program->phases[program->phase_count++];
     *phase = (struct program_phase){
         .first_round = round, .repeat = 1, .first_step = program->step_count};

@@ -112,15 +112,7 @@ static uint32_t first_of(const struct share *share, uint32_t group)
 
 static void push_class(struct share *share, struct share_group *group, uint32_t class)
 {
-    if (group->count == group->capacity) {
-        const uint32_t capacity = group->capacity == 0 ? 4 : 2 * group->capacity;
-        struct share_entry *grown = ARENA_PUSH(share->arena, struct share_entry, capacity);
-        if (group->count > 0) {
-            memcpy(grown, group->entries, group->count * sizeof *grown);
-        }
-        group->entries = grown;
-        group->capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(share->arena, group->entries, group->count, group->capacity);
     group->entries[group->count++] = (struct share_entry){.class = class};
     sift_up(share, group, group->count - 1);
 }

@@ -10,15 +10,8 @@ static void push_guest(struct share *share, uint32_t class, uint32_t index, uint
 {
     const struct share_class *which = &share->classes[class];
     struct share_resource *resource = &share->resources[which->resources[index]];
-    if (resource->guest_count == resource->guest_capacity) {
-        const uint32_t capacity = resource->guest_capacity == 0 ? 4 : 2 * resource->guest_capacity;
-        struct share_entry *grown = ARENA_PUSH(share->arena, struct share_entry, capacity);
-        if (resource->guest_count > 0) {
-            memcpy(grown, resource->guests, resource->guest_count * sizeof *grown);
-        }
-        resource->guests = grown;
-        resource->guest_capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(share->arena, resource->guests, resource->guest_count,
+                    resource->guest_capacity);
     share->places[which->first_place + index] = resource->guest_count;
     resource->guests[resource->guest_count++] =
         (struct share_entry){.load = which->load, .class = class, .other = group};

@@ -29,14 +29,7 @@ static void add(struct search *search, const struct contributor *one)
             return;
         }
     }
-    if (search->count == search->capacity) {
-        search->capacity = search->capacity == 0 ? 64 : 2 * search->capacity;
-        struct contributor *grown = ARENA_PUSH(search->arena, struct contributor, search->capacity);
-        if (search->count > 0) {
-            memcpy(grown, search->items, search->count * sizeof *grown);
-        }
-        search->items = grown;
-    }
+    ARENA_MAKE_ROOM(search->arena, search->items, search->count, search->capacity);
     search->items[search->count++] = *one;
 }
 
@@ -95,15 +88,20 @@ static void add_kernel(struct search *search, const struct work_compute *const *
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Links whose constants a profile brought say so in their source. */
-static bool has_fitted_links(const struct prices *prices)
+/* Did a profile bring the constants of all links between its ranks? */
+static bool is_fitted(const struct search *search, const struct rank_group *group, uint32_t base)
 {
-    for (uint32_t i = 0; i < prices->link_count; i++) {
-        if (strncmp(prices->links[i].source, "fitted to", 9) == 0) {
-            return true;
+    const struct prices *prices = search->judge.prices;
+    const uint32_t first = rank_group_find_device(group, base, 0);
+    for (uint32_t i = 1; i < group->ranks; i++) {
+        struct path path;
+        if (cluster_find_path(search->plan->work->problem->cluster, first,
+                              rank_group_find_device(group, base, i), &path) &&
+            !prices_find_link(prices, path.link)->fitted) {
+            return false;
         }
     }
-    return false;
+    return group->ranks > 1;
 }
 
 static void add_message(struct search *search, const struct work_message *message,
@@ -112,18 +110,18 @@ static void add_message(struct search *search, const struct work_message *messag
     const struct work *work = search->plan->work;
     const struct prices *prices = search->judge.prices;
     const struct rank_group *group = &work->groups[message->group];
-    const bool fitted = has_fitted_links(prices);
-    struct contributor one = {.direction = direction,
-                              .origin = fitted ? PROVENANCE_INTERPOLATED : PROVENANCE_ANALYTIC,
-                              .basis = fitted ? "link constants of the profile" : "link constants",
-                              .beside = message->overlap != OVERLAP_NONE};
+    bool fitted = true;
+    struct contributor one = {.direction = direction, .beside = message->overlap != OVERLAP_NONE};
     one.op = text_build(search->arena, "%s %s", dim_table[message->dim]->name,
                         collective_kind_name(message->kind));
     for (uint32_t i = 0; i < work_count_kinds(work, search->site); i++) {
         const uint32_t base = work_find_base(work, search->site, i, group);
         one.seconds =
             number_larger(one.seconds, costmodel_message_s(&search->judge, work, message, base));
+        fitted = fitted && is_fitted(search, group, base);
     }
+    one.origin = fitted ? PROVENANCE_INTERPOLATED : PROVENANCE_ANALYTIC;
+    one.basis = fitted ? "link constants of the profile" : "link constants";
     one.seconds *= times / (double)message->period * prices_exposed_frac(prices, message);
     add(search, &one);
 }

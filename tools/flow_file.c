@@ -106,16 +106,7 @@ static bool read_amount(struct reader *reader, enum field field, const char *cel
 
 static void push_transfer(struct reader *reader, const struct flows_transfer *transfer)
 {
-    if (reader->count == reader->capacity) {
-        const uint32_t capacity = reader->capacity == 0 ? 256 : 2 * reader->capacity;
-        struct flows_transfer *grown =
-            ARENA_PUSH(reader->command->arena, struct flows_transfer, capacity);
-        if (reader->count > 0) {
-            memcpy(grown, reader->transfers, reader->count * sizeof *grown);
-        }
-        reader->transfers = grown;
-        reader->capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(reader->command->arena, reader->transfers, reader->count, reader->capacity);
     reader->transfers[reader->count++] = *transfer;
 }
 

@@ -48,14 +48,7 @@ static struct known_device *find_device(struct micro_bench *bench, const char *n
             return &bench->devices[i];
         }
     }
-    if (bench->device_count == bench->device_capacity) {
-        bench->device_capacity = bench->device_capacity == 0 ? 16 : 2 * bench->device_capacity;
-        struct known_device *grown = ARENA_PUSH(arena, struct known_device, bench->device_capacity);
-        if (bench->device_count > 0) {
-            memcpy(grown, bench->devices, bench->device_count * sizeof *grown);
-        }
-        bench->devices = grown;
-    }
+    ARENA_MAKE_ROOM(arena, bench->devices, bench->device_count, bench->device_capacity);
     struct known_device *known = &bench->devices[bench->device_count++];
     struct diag quiet;
     diag_init(&quiet, arena);
@@ -95,15 +88,7 @@ static struct known_cluster *find_cluster(struct micro_bench *bench, const char 
             return &bench->clusters[i];
         }
     }
-    if (bench->cluster_count == bench->cluster_capacity) {
-        bench->cluster_capacity = bench->cluster_capacity == 0 ? 16 : 2 * bench->cluster_capacity;
-        struct known_cluster *grown =
-            ARENA_PUSH(arena, struct known_cluster, bench->cluster_capacity);
-        if (bench->cluster_count > 0) {
-            memcpy(grown, bench->clusters, bench->cluster_count * sizeof *grown);
-        }
-        bench->clusters = grown;
-    }
+    ARENA_MAKE_ROOM(arena, bench->clusters, bench->cluster_count, bench->cluster_capacity);
     struct known_cluster *known = &bench->clusters[bench->cluster_count++];
     *known = (struct known_cluster){.text = text};
     known->good = read_cluster(arena, known);

@@ -6,14 +6,7 @@
 
 void micro_push(struct command *command, struct micro *out, const struct micro_row *row)
 {
-    if (out->count == out->capacity) {
-        out->capacity = out->capacity == 0 ? 256 : 2 * out->capacity;
-        struct micro_row *grown = ARENA_PUSH(command->arena, struct micro_row, out->capacity);
-        if (out->count > 0) {
-            memcpy(grown, out->rows, out->count * sizeof *grown);
-        }
-        out->rows = grown;
-    }
+    ARENA_MAKE_ROOM(command->arena, out->rows, out->count, out->capacity);
     out->rows[out->count++] = *row;
 }
 

@@ -91,15 +91,7 @@ static const char *table_name(const char *path, struct arena *arena)
 
 static struct validated *next_row(struct validation *all, struct arena *arena)
 {
-    if (all->count == all->capacity) {
-        const uint32_t capacity = all->capacity == 0 ? 256 : 2 * all->capacity;
-        struct validated *grown = ARENA_PUSH(arena, struct validated, capacity);
-        if (all->count > 0) {
-            memcpy(grown, all->rows, all->count * sizeof *grown);
-        }
-        all->rows = grown;
-        all->capacity = capacity;
-    }
+    ARENA_MAKE_ROOM(arena, all->rows, all->count, all->capacity);
     return &all->rows[all->count++];
 }
 

@@ -7,9 +7,13 @@
 #include "base/json.h"
 #include "base/text.h"
 
+struct word {
+    const char *text; /* as written */
+    const char *path; /* of the file that says so */
+};
+
 struct words {
-    const char **words; /* as written */
-    const char **paths; /* of the file that says so */
+    struct word *items;
     uint32_t count, capacity;
 };
 
@@ -29,18 +33,8 @@ bool catalogue_is_match(const char *a, const char *b)
 
 static void add_word(struct words *words, const char *word, const char *path, struct arena *arena)
 {
-    if (words->count == words->capacity) {
-        const uint32_t capacity = words->capacity == 0 ? 256 : words->capacity * 2;
-        const char **grown = ARENA_PUSH(arena, const char *, capacity);
-        const char **grown_paths = ARENA_PUSH(arena, const char *, capacity);
-        for (uint32_t i = 0; i < words->count; i++) {
-            grown[i] = words->words[i];
-            grown_paths[i] = words->paths[i];
-        }
-        *words = (struct words){grown, grown_paths, words->count, capacity};
-    }
-    words->words[words->count] = text_build_copy(arena, word, strlen(word));
-    words->paths[words->count++] = path;
+    ARENA_MAKE_ROOM(arena, words->items, words->count, words->capacity);
+    words->items[words->count++] = (struct word){text_build_copy(arena, word, strlen(word)), path};
 }
 
 static void add_value(struct words *words, struct json_value value, const char *path,
@@ -74,7 +68,7 @@ static const char *nearest(const struct words *words, const char *word, struct a
 {
     const char **lowered = ARENA_PUSH(arena, const char *, words->count + 1);
     for (uint32_t i = 0; i <= words->count; i++) {
-        const char *from = i < words->count ? words->words[i] : word;
+        const char *from = i < words->count ? words->items[i].text : word;
         char *copy = text_build_copy(arena, from, strlen(from));
         for (char *c = copy; *c != '\0'; c++) {
             *c = lower(*c);
@@ -84,7 +78,7 @@ static const char *nearest(const struct words *words, const char *word, struct a
     const char *found = text_find_nearest(lowered[words->count], lowered, words->count);
     for (uint32_t i = 0; i < words->count; i++) {
         if (found == lowered[i]) {
-            return words->words[i];
+            return words->items[i].text;
         }
     }
     return NULL;
@@ -107,15 +101,15 @@ static bool choose(const struct catalogue *catalogue, const struct words *words,
 {
     const char *path = NULL;
     for (uint32_t i = 0; i < words->count; i++) {
-        if (!catalogue_is_match(words->words[i], word) || words->paths[i] == path) {
+        if (!catalogue_is_match(words->items[i].text, word) || words->items[i].path == path) {
             continue;
         }
         if (path != NULL) {
             return diag_push(diag, DIAG_T303, place, NULL,
                              "%s '%s' is named by two files, %s and %s: use a name of one only",
-                             catalogue->noun, word, path, words->paths[i]);
+                             catalogue->noun, word, path, words->items[i].path);
         }
-        path = words->paths[i];
+        path = words->items[i].path;
     }
     if (path == NULL) {
         return refuse_unknown(catalogue, words, word, place, diag);

@@ -7,7 +7,6 @@
 #include "topologies/catalogue.h"
 #include "topologies/member.h"
 
-#define FIRST_CAPACITY 4u
 #define FAILED UINT32_MAX
 
 struct cluster_kind_word {
@@ -61,30 +60,14 @@ static uint32_t add_accelerator(struct cluster_kinds *kinds, const struct accele
             return i;
         }
     }
-    if (kinds->count == kinds->capacity) {
-        kinds->capacity = kinds->capacity == 0 ? FIRST_CAPACITY : kinds->capacity * 2;
-        struct accelerator *grown = ARENA_PUSH(kinds->arena, struct accelerator, kinds->capacity);
-        for (uint32_t i = 0; i < kinds->count; i++) {
-            grown[i] = kinds->accelerators[i];
-        }
-        kinds->accelerators = grown;
-    }
+    ARENA_MAKE_ROOM(kinds->arena, kinds->accelerators, kinds->count, kinds->capacity);
     kinds->accelerators[kinds->count] = *accelerator;
     return kinds->count++;
 }
 
 static void add_word(struct cluster_kinds *kinds, const char *word, uint32_t kind)
 {
-    if (kinds->word_count == kinds->word_capacity) {
-        kinds->word_capacity =
-            kinds->word_capacity == 0 ? FIRST_CAPACITY : kinds->word_capacity * 2;
-        struct cluster_kind_word *grown =
-            ARENA_PUSH(kinds->arena, struct cluster_kind_word, kinds->word_capacity);
-        for (uint32_t i = 0; i < kinds->word_count; i++) {
-            grown[i] = kinds->words[i];
-        }
-        kinds->words = grown;
-    }
+    ARENA_MAKE_ROOM(kinds->arena, kinds->words, kinds->word_count, kinds->word_capacity);
     kinds->words[kinds->word_count++] = (struct cluster_kind_word){
         .word = text_build_copy(kinds->arena, word, strlen(word)), .kind = kind};
 }

@@ -33,15 +33,7 @@ bool machine_push_part(struct machine *machine, const struct machine_part *part,
                          "more than %u sockets, bridges, devices and cards in one computer",
                          MACHINE_PART_MAX);
     }
-    if (machine->part_count == machine->part_capacity) {
-        machine->part_capacity = machine->part_capacity == 0 ? 64 : 2 * machine->part_capacity;
-        struct machine_part *grown =
-            ARENA_PUSH(machine->arena, struct machine_part, machine->part_capacity);
-        if (machine->part_count > 0) {
-            memcpy(grown, machine->parts, machine->part_count * sizeof *grown);
-        }
-        machine->parts = grown;
-    }
+    ARENA_MAKE_ROOM(machine->arena, machine->parts, machine->part_count, machine->part_capacity);
     machine->parts[machine->part_count] = *part;
     *out = machine->part_count++;
     return true;
@@ -56,15 +48,7 @@ bool machine_push_peer(struct machine *machine, const struct machine_peer *peer,
                          "more than %u links between the devices of one computer",
                          MACHINE_PEER_MAX);
     }
-    if (machine->peer_count == machine->peer_capacity) {
-        machine->peer_capacity = machine->peer_capacity == 0 ? 64 : 2 * machine->peer_capacity;
-        struct machine_peer *grown =
-            ARENA_PUSH(machine->arena, struct machine_peer, machine->peer_capacity);
-        if (machine->peer_count > 0) {
-            memcpy(grown, machine->peers, machine->peer_count * sizeof *grown);
-        }
-        machine->peers = grown;
-    }
+    ARENA_MAKE_ROOM(machine->arena, machine->peers, machine->peer_count, machine->peer_capacity);
     machine->peers[machine->peer_count++] = *peer;
     return true;
 }
