@@ -86,11 +86,13 @@ static bool check_alone(const struct plan *plan, const char *target, struct diag
                          "%s has one mesh and one pipeline: not %u groups, %u pipelines", target,
                          plan->group_count, plan->pipeline_count);
     if (group->slice_count > 0 || group->coordinates != NULL)
-        good = diag_push(diag, DIAG_X603, nowhere,
-                         "leave slices and coordinates out, list the hosts in that order",
-                         "rank n of %s is the n-th device of its launcher: slices and an order of "
-                         "devices are not exported",
-                         target);
+        good = diag_push(
+            diag, DIAG_X603, nowhere,
+            "list the hosts in the order of the ranks, in the cluster too: then no slices and "
+            "coordinates are needed",
+            "rank n of %s is the n-th device of its launcher: slices and an order of "
+            "devices are not exported",
+            target);
     if (group->cut_count > 0)
         good = diag_push(diag, DIAG_X603, nowhere, "leave the cut out",
                          "%s cannot cut axis '%s' of '%s' by %s instead", target,

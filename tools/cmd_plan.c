@@ -1,9 +1,10 @@
 /* `shardplan plan`: the best plan, with a certificate. */
-#include "exports/exporter.h"
 #include "tools/advise.h"
+#include "tools/both_judges.h"
 #include "tools/contenders.h"
 #include "tools/decompose.h"
 #include "tools/explain.h"
+#include "tools/next_step.h"
 #include "tools/objective.h"
 #include "tools/pareto.h"
 #include "tools/plan_flags.h"
@@ -24,6 +25,8 @@ struct answer {
     struct decomposition *parts; /* per plan of the result; keys[0] NULL: the judges agree */
     double search_s;
     const struct ranked_plan *runner; /* the best that is not printed; NULL: there is none */
+    struct both_judges judges;
+    struct next_step next;
     struct objective_choice choice;
     struct pareto *pareto; /* NULL: not asked for */
     bool advised;          /* --from was given */
@@ -44,15 +47,6 @@ static bool read_options(struct command *command, struct planner_options *out)
     return good;
 }
 
-/* Judges that differ by more than this say why. */
-#define AGREE_FRAC 0.01
-
-static bool judges_agree(const struct verdict *verdict)
-{
-    const double apart = verdict->simulated_step_s / verdict->estimate.step_s - 1.0;
-    return !verdict->simulated || (apart <= AGREE_FRAC && apart >= -AGREE_FRAC);
-}
-
 static bool judge_all(struct command *command, const struct question *question,
                       struct answer *answer)
 {
@@ -60,10 +54,15 @@ static bool judge_all(struct command *command, const struct question *question,
     answer->verdicts = ARENA_PUSH(command->arena, struct verdict, count);
     answer->parts = ARENA_PUSH(command->arena, struct decomposition, count);
     for (uint32_t i = 0; i < count; i++) {
-        report_judge(command, question, answer->result.plans[i].plan, &answer->verdicts[i]);
+        struct verdict *verdict = &answer->verdicts[i];
         struct plan *plan = answer->result.plans[i].plan;
-        if (!simulated_judge(command, question, &answer->verdicts[i]) ||
-            (!judges_agree(&answer->verdicts[i]) &&
+        if (plan == answer->judges.chosen.plan) {
+            *verdict = answer->judges.chosen;
+        } else {
+            report_judge(command, question, plan, verdict);
+        }
+        if ((!verdict->simulated && !simulated_judge(command, question, verdict)) ||
+            (!both_judges_agree(verdict) &&
              !decompose_find(command, question, plan, &answer->parts[i]))) {
             return false;
         }
@@ -121,6 +120,10 @@ static void push_answer(struct command *command, const struct question *question
         report_push_verdict(command, question, &answer->verdicts[0], out);
         push_parts(&answer->parts[0], out);
         report_push_run(command, question, answer->result.plans[0].estimate.step_s, out);
+        next_step_push(&answer->next, out);
+        if (answer->contenders.named == NULL) {
+            both_judges_push(command, question, &answer->judges, out);
+        }
     }
     report_push_certificate(&answer->result.certificate, out);
     objective_push(&answer->choice, out);
@@ -161,7 +164,9 @@ static void dump_alternatives(struct command *command, const struct question *qu
     if (result->count < 2) {
         return;
     }
-    text_push(&command->out, "\nThe next best:\n");
+    text_push(&command->out, both_judges_differ(&answer->judges)
+                                 ? "\nThe best by the cost model alone:\n"
+                                 : "\nThe next best:\n");
     for (uint32_t i = 1; i < result->count; i++) {
         text_push(&command->out, "%s (%+.2f %%), simulated %s\n",
                   report_seconds(command->arena, result->plans[i].estimate.step_s),
@@ -178,7 +183,7 @@ static void dump_runner(struct command *command, const struct question *question
 {
     const double best_s = answer->result.plans[0].estimate.step_s;
     double low_s, high_s;
-    if (answer->runner == NULL || answer->result.count > 1 ||
+    if (answer->runner == NULL || answer->result.count > 1 || answer->judges.simulated > 1 ||
         !report_find_band(question, best_s, &low_s, &high_s) ||
         answer->runner->estimate.step_s > high_s) {
         return;
@@ -188,23 +193,6 @@ static void dump_runner(struct command *command, const struct question *question
               "faster.\n",
               100.0 * (answer->runner->estimate.step_s / best_s - 1.0));
     report_dump_flags(command, "", answer->runner->plan, question->setup.runtime);
-}
-
-/* The runtime's own exporter, where it has one. */
-static void dump_next(struct command *command, const struct question *question)
-{
-    const char *path, *runtime = question->setup.runtime->name;
-    if (command_has(command, "-o") && command_text(command, "-o", &path)) {
-        text_push(&command->out,
-                  "\nThe plan is in %s. Next:\n  shardplan simulate %s\n  shardplan export %s --to "
-                  "%s\n",
-                  path, path, path, exporter_find(runtime) != NULL ? runtime : "TARGET");
-    } else {
-        text_push(
-            &command->out,
-            "\nNext: -o plan.json saves the plan for `simulate` and `export`; --explain prices\n"
-            "what was not chosen; --top 5 shows the runners-up.\n");
-    }
 }
 
 static void dump_front(struct command *command, const struct answer *answer)
@@ -233,10 +221,11 @@ static void dump_people(struct command *command, const struct question *question
     report_dump_verdict(command, question, &answer->verdicts[0]);
     report_dump_run(command, question, result->plans[0].estimate.step_s);
     report_dump_certificate(command, &result->certificate, result->plans[0].estimate.step_s);
+    both_judges_dump(command, question, &answer->judges);
     for (uint32_t i = 0; i < result->count; i++) {
         if (answer->parts[i].keys[0] != NULL) {
             text_push(&command->out, "\nThe judges differ about plan %u by over %g %%:\n", i + 1,
-                      100.0 * AGREE_FRAC);
+                      100.0 * BOTH_JUDGES_AGREE_FRAC);
             decompose_dump(command, &answer->parts[i]);
         }
     }
@@ -255,7 +244,7 @@ static void dump_people(struct command *command, const struct question *question
         text_push(&command->out, "\nThe search took %s.\n",
                   report_seconds(command->arena, answer->search_s));
     }
-    dump_next(command, question);
+    next_step_dump(command, &answer->next, answer->options.top - 1);
 }
 
 /* From flags, or from the plan that --from names. */
@@ -319,6 +308,14 @@ static int run(struct command *command)
     if (from != NULL && !advise_find(command, &question, from, &answer.options, &answer.advice)) {
         return command_fail(command);
     }
+    if (answer.contenders.named == NULL &&
+        !both_judges_choose(command, &question, &answer.options, answer.runner, &answer.result,
+                            &answer.judges)) {
+        return command_fail(command);
+    }
+    if (answer.result.count > 0) {
+        next_step_find(command, &question, answer.result.plans[0].plan, &answer.next);
+    }
     if (!judge_all(command, &question, &answer) ||
         (answer.result.count > 0 && !save(command, &question, answer.result.plans[0].plan))) {
         return command_fail(command);
@@ -342,7 +339,7 @@ static const struct flag answer_flags[] = {
     {.name = "-o",
      .kind = FLAG_TEXT,
      .value = "FILE",
-     .help = "save the best plan with all that it was made for"},
+     .help = "save the plan that is printed first with all that it was made for"},
     {.name = "--from",
      .kind = FLAG_TEXT,
      .value = "FILE",

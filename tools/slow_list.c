@@ -38,7 +38,9 @@ static bool read_item(const struct slow_list *list, const char **at)
         return refuse(list, item, "a factor is from 1 to 1000");
     }
     list->slowness[(uint32_t)index] = factor;
-    *at += **at == ',';
+    if (**at == ',' && *++*at == '\0') {
+        return refuse(list, item, "a comma with nothing behind it");
+    }
     return true;
 }
 

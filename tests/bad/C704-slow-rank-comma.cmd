@@ -1,0 +1,1 @@
+simulate @ --unfold ranks --slow-ranks 1=1.5,
