@@ -13,6 +13,16 @@ const struct schedule *schedule_find(const char *name)
     return NULL;
 }
 
+const struct schedule *schedule_find_usual(bool chunked)
+{
+    for (uint32_t i = 0; i < schedule_table_count; i++) {
+        if (schedule_table[i]->usual && schedule_table[i]->chunked == chunked) {
+            return schedule_table[i];
+        }
+    }
+    BUG("no usual schedule");
+}
+
 const char *const *schedule_names(void)
 {
     return schedule_table_names;

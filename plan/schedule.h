@@ -49,6 +49,7 @@ struct schedule {
     const char *name; /* as flags, files and lists spell it */
     const char *summary;
     bool chunked;   /* wants chunks > 1 */
+    bool usual;     /* what a pipeline of its kind runs where nobody says; one chunked, one not */
     bool on_demand; /* searched only where the runtime lists it or the user asks for it */
     bool splits;    /* weight gradients in slots of their own (a law: no other member has any) */
     /* Chains that hold the whole model, side by side: each micro-batch runs through one of them.
@@ -71,6 +72,7 @@ extern const struct schedule *const schedule_table[];
 extern const uint32_t schedule_table_count;
 extern const char *const schedule_table_names[];
 const struct schedule *schedule_find(const char *name); /* NULL if none */
+const struct schedule *schedule_find_usual(bool chunked);
 const char *const *schedule_names(void); /* NULL-terminated, in the order of the table */
 /* Upper bound of the slots of one stage: 3 * micro_batches * chunks. */
 uint64_t schedule_count_slots(const struct schedule_shape *shape);

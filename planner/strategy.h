@@ -55,11 +55,12 @@ struct strategy_degree {
     uint32_t degree;
 };
 
-/* A plan with those degrees above 1, the first innermost, `count` of them; layers and policies
- * empty. */
+/* A plan with those degrees above 1, the first innermost, `count` of them, and the usual schedule;
+ * layers and policies empty. */
 struct plan *strategy_build_plan(const struct strategy_case *of,
                                  const struct strategy_degree *degrees, uint32_t count,
-                                 const struct schedule *schedule, uint32_t micro_batch);
+                                 uint32_t micro_batch);
+
 /* Adds the policy's own index-th choice; false where it has none for that plan. */
 bool strategy_push_use(const struct strategy_case *of, struct plan *plan, const char *policy,
                        uint32_t index);
@@ -70,9 +71,6 @@ void strategy_place(const struct strategy_case *of, struct plan *plan, const uin
  * illegal is left out. */
 bool strategy_offer(const struct strategy_case *of, struct plan *plan);
 
-/* The plan as it is; where it does not fit, with the optimizer's states shared over replicas, with
- * attention recomputed, with whole layers recomputed: the first of those that fits. */
-bool strategy_offer_lean(const struct strategy_case *of, const struct plan *plan);
 /* The policy's last choice: most is recomputed. */
 bool strategy_push_last_use(const struct strategy_case *of, struct plan *plan, const char *policy);
 
@@ -86,6 +84,8 @@ struct strategy_line {
  * is not legal. */
 bool strategy_build_line(const struct strategy_case *of, const struct plan *plan,
                          const uint32_t *devices, struct strategy_line *out);
+/* Of the slowest device of a stage. */
+double strategy_find_stage_speed(const struct strategy_line *line, uint32_t stage);
 /* Layers of the plan from those of its stages. */
 void strategy_set_layers(const struct strategy_case *of, struct plan *plan,
                          const struct replica_stage *stages, uint32_t count);

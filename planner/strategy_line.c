@@ -73,6 +73,16 @@ static void fill_row(const struct strategy_case *of, const struct layer_profile 
     out->row = (struct replica_row){count, web.bandwidth_Bps, speeds};
 }
 
+double strategy_find_stage_speed(const struct strategy_line *line, uint32_t stage)
+{
+    double least = 1e300;
+    for (uint32_t i = 0; i < line->replicas; i++) {
+        const double speed = line->row.speeds[stage * line->replicas + i];
+        least = speed < least ? speed : least;
+    }
+    return least;
+}
+
 bool strategy_build_line(const struct strategy_case *of, const struct plan *plan,
                          const uint32_t *devices, struct strategy_line *out)
 {

@@ -120,7 +120,7 @@ void strategy_place(const struct strategy_case *of, struct plan *plan, const uin
 
 struct plan *strategy_build_plan(const struct strategy_case *of,
                                  const struct strategy_degree *degrees, uint32_t count,
-                                 const struct schedule *schedule, uint32_t micro_batch)
+                                 uint32_t micro_batch)
 {
     struct plan *plan = ARENA_PUSH(of->arena, struct plan, 1);
     struct group *group = ARENA_PUSH(of->arena, struct group, 1);
@@ -140,7 +140,7 @@ struct plan *strategy_build_plan(const struct strategy_case *of,
     group->slice_count = of->pins->slice_count;
     plan->groups = group;
     plan->group_count = 1;
-    plan->schedule.schedule = schedule;
+    plan->schedule.schedule = schedule_find_usual(false);
     plan->schedule.micro_batch = micro_batch;
     plan->schedule.chunks = 1;
     return plan;
@@ -185,29 +185,4 @@ bool strategy_push_last_use(const struct strategy_case *of, struct plan *plan, c
         count++;
     }
     return count > 0 && strategy_push_use(of, plan, policy, count - 1);
-}
-
-static struct plan *copy(const struct strategy_case *of, const struct plan *plan)
-{
-    struct plan *copied = ARENA_PUSH(of->arena, struct plan, 1);
-    *copied = *plan;
-    return copied;
-}
-
-/* The kinds that hold states and activations, by what they do. */
-#define STATES_POLICY "shard"
-#define SAVED_POLICY "keep"
-
-bool strategy_offer_lean(const struct strategy_case *of, const struct plan *plan)
-{
-    struct plan *sharded = copy(of, plan);
-    if (strategy_offer(of, copy(of, plan))) {
-        return true;
-    }
-    if (strategy_push_use(of, sharded, STATES_POLICY, 0) && strategy_offer(of, copy(of, sharded))) {
-        return true;
-    }
-    struct plan *selective = copy(of, sharded), *whole = copy(of, sharded);
-    return (strategy_push_use(of, selective, SAVED_POLICY, 0) && strategy_offer(of, selective)) ||
-           (strategy_push_last_use(of, whole, SAVED_POLICY) && strategy_offer(of, whole));
 }

@@ -125,9 +125,7 @@ static void fill_schedule(const struct problem *problem, const struct planner_pi
     out->micro_batch =
         pins->micro_batch == 0 ? usual_micro_batch(problem, plan) : pins->micro_batch;
     out->chunks = pins->chunks == 0 ? 1 : pins->chunks;
-    out->schedule = pins->schedule != NULL
-                        ? pins->schedule
-                        : schedule_find(out->chunks > 1 ? "interleaved" : "1f1b");
+    out->schedule = pins->schedule != NULL ? pins->schedule : schedule_find_usual(out->chunks > 1);
 }
 
 /* Uses that are pinned, and a policy's own choices where the plan has them. */

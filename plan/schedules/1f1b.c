@@ -11,5 +11,6 @@ static uint32_t stream(const struct schedule_shape *shape, uint32_t stage, struc
 const struct schedule schedule_1f1b = {
     .name = "1f1b",
     .summary = "one forward, one backward; at most as many micro-batches alive as stages follow",
+    .usual = true,
     .stream = stream,
 };

@@ -56,6 +56,7 @@ const struct schedule schedule_interleaved = {
     .name = "interleaved",
     .summary = "one forward, one backward over several model chunks per stage; smaller bubble",
     .chunked = true,
+    .usual = true,
     .refuses = refuses,
     .stream = stream,
 };

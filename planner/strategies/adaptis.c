@@ -1,6 +1,6 @@
 /* AdaPtis: cuts, places of stages and order of slots together: every schedule of the runtime, each
  * with its best cuts. */
-#include "planner/strategy.h"
+#include "planner/strategies/usual.h"
 
 extern const struct strategy strategy_adaptis;
 
@@ -20,36 +20,26 @@ static void each_schedule(const struct strategy_case *of, const struct plan *mes
             *plan = *mesh;
             plan->schedule.schedule = schedule;
             plan->schedule.chunks = chunks;
-            strategy_offer_lean(of, plan);
+            usual_offer(of, plan);
         }
     }
 }
 
-static void each_micro_batch(const struct strategy_case *of, uint32_t tensor, uint32_t stages)
+/* The mesh is given to the method; whole servers or single devices stand for it here, with few
+ * sequences at a time. */
+static void try_mesh(const struct strategy_case *of, const struct usual_mesh *mesh, void *state)
 {
-    const uint32_t replicas = strategy_count_devices(of) / tensor / stages;
-    const struct strategy_degree degrees[] = {
-        {"tp", tensor}, {"dp", replicas}, {"pp", stages}, {"sp", tensor}};
-    uint32_t sizes[STRATEGY_MICRO_MAX];
-    const uint32_t count = strategy_list_micro(of, replicas, sizes);
-    for (uint32_t i = 0; i < count && i < 2; i++) {
-        each_schedule(of, strategy_build_plan(of, degrees, 4, NULL, sizes[i]));
+    const uint32_t *server = state;
+    if (mesh->stages > 1 && mesh->micro_batch <= 2 &&
+        (mesh->tensor == 1 || mesh->tensor == *server)) {
+        each_schedule(of, usual_build_plan(of, mesh));
     }
 }
 
-/* The mesh is given to the method; whole servers or single devices stand for it here. */
 static void propose(const struct strategy_case *of)
 {
-    const uint32_t devices = strategy_count_devices(of), server = strategy_count_server(of);
-    const uint32_t layers = plan_count_layers(of->problem->model);
-    for (uint32_t stages = 2; stages <= layers; stages++) {
-        if (devices % stages == 0) {
-            each_micro_batch(of, 1, stages);
-        }
-        if (server > 1 && devices % (server * stages) == 0) {
-            each_micro_batch(of, server, stages);
-        }
-    }
+    uint32_t server = strategy_count_server(of);
+    usual_each_mesh(of, try_mesh, &server);
 }
 
 const struct strategy strategy_adaptis = {

@@ -2,7 +2,7 @@
  * sum of the stages and the slowest of them balance. */
 #include "planner/layer_profile.h"
 #include "planner/partition.h"
-#include "planner/strategy.h"
+#include "planner/strategies/usual.h"
 
 extern const struct strategy strategy_autohet;
 
@@ -10,16 +10,13 @@ extern const struct strategy strategy_autohet;
 static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
 {
     const struct strategy_line *line = state;
-    double slowest = 1e300, layers_s = 0.0;
+    double layers_s = 0.0;
     (void)first;
-    for (uint32_t i = 0; i < line->replicas; i++) {
-        const double speed = line->row.speeds[stage * line->replicas + i];
-        slowest = speed < slowest ? speed : slowest;
-    }
     for (uint32_t i = 0; i < line->chain.layers; i++) {
         layers_s += line->chain.forward_s[i] + line->chain.backward_s[i];
     }
-    return count * layers_s / line->chain.layers / (slowest * line->replicas);
+    return count * layers_s / line->chain.layers /
+           (strategy_find_stage_speed(line, stage) * line->replicas);
 }
 
 static bool balance(const struct strategy_case *of, struct strategy_line *line, struct plan *plan)
@@ -39,48 +36,24 @@ static bool balance(const struct strategy_case *of, struct strategy_line *line, 
     return partition_find(&problem, of->arena, counts, &slowest_s);
 }
 
-static void try_mesh(const struct strategy_case *of, uint32_t tensor, uint32_t stages,
-                     const uint32_t *devices)
+static void try_mesh(const struct strategy_case *of, const struct usual_mesh *mesh, void *state)
 {
-    const uint32_t count = strategy_count_devices(of), replicas = count / tensor / stages;
-    const struct strategy_degree degrees[] = {
-        {"tp", tensor}, {"dp", replicas}, {"pp", stages}, {"sp", tensor}};
-    uint32_t sizes[STRATEGY_MICRO_MAX];
-    const uint32_t size_count = strategy_list_micro(of, replicas, sizes);
-    for (uint32_t i = 0; i < size_count; i++) {
-        struct plan *plan = strategy_build_plan(of, degrees, 4, schedule_find("1f1b"), sizes[i]);
-        struct strategy_line line;
-        if (of->pins->slice_count == 0) {
-            strategy_place(of, plan, devices, count);
-        }
-        if (strategy_build_line(of, plan, devices, &line) && balance(of, &line, plan)) {
-            strategy_offer_lean(of, plan);
-        }
+    const uint32_t *devices = state;
+    struct plan *plan = usual_build_plan(of, mesh);
+    struct strategy_line line;
+    if (of->pins->slice_count == 0) {
+        strategy_place(of, plan, devices, strategy_count_devices(of));
     }
-}
-
-static void each_depth(const struct strategy_case *of, uint32_t tensor, const uint32_t *sorted)
-{
-    const uint32_t devices = strategy_count_devices(of);
-    for (uint32_t stages = 1; stages <= plan_count_layers(of->problem->model); stages++) {
-        if (devices % (tensor * stages) == 0) {
-            try_mesh(of, tensor, stages, sorted);
-        }
+    if (strategy_build_line(of, plan, devices, &line) && balance(of, &line, plan)) {
+        usual_offer(of, plan);
     }
 }
 
 /* Kinds with the fastest first, which holds the most micro-batches, and last. */
 static void propose(const struct strategy_case *of)
 {
-    const uint32_t server = strategy_count_server(of);
-    for (uint32_t way = 0; way < 2; way++) {
-        const uint32_t *sorted = strategy_sort_kinds(of, way == 0);
-        for (uint32_t tensor = 1; tensor <= server; tensor *= 2) {
-            if (server % tensor == 0) {
-                each_depth(of, tensor, sorted);
-            }
-        }
-    }
+    usual_each_mesh(of, try_mesh, strategy_sort_kinds(of, true));
+    usual_each_mesh(of, try_mesh, strategy_sort_kinds(of, false));
 }
 
 const struct strategy strategy_autohet = {

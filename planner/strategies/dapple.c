@@ -1,7 +1,7 @@
 /* DAPPLE: stages cut one by one by a dynamic programme over its closed form, their replicas side by
  * side in servers or spread over them. */
 #include "planner/pivot_latency.h"
-#include "planner/strategy.h"
+#include "planner/strategies/usual.h"
 
 extern const struct strategy strategy_dapple;
 
@@ -133,57 +133,47 @@ static bool find_cuts(const struct strategy_case *of, const struct strategy_line
     return best != NULL;
 }
 
-/* Fresh-first and append-first fill server after server: of equal groups they are one. Scatter-
- * first spreads the replicas of a stage over the servers. */
-enum placement { PLACEMENT_FRESH, PLACEMENT_SCATTER, PLACEMENT_COUNT };
-
-static struct plan *build(const struct strategy_case *of, uint32_t tensor, uint32_t stages,
-                          enum placement placement, uint32_t micro_batch)
+/* Stages inside replicas. */
+static struct plan *build_scattered(const struct strategy_case *of, const struct usual_mesh *mesh)
 {
-    const uint32_t replicas = strategy_count_devices(of) / tensor / stages;
-    const bool fresh = placement == PLACEMENT_FRESH;
-    const struct strategy_degree degrees[] = {{"tp", tensor},
-                                              {fresh ? "dp" : "pp", fresh ? replicas : stages},
-                                              {fresh ? "pp" : "dp", fresh ? stages : replicas},
-                                              {"sp", tensor}};
-    return strategy_build_plan(of, degrees, 4, schedule_find("1f1b"), micro_batch);
+    const struct strategy_degree degrees[] = {
+        {"tp", mesh->tensor}, {"pp", mesh->stages}, {"dp", mesh->replicas}, {"sp", mesh->tensor}};
+    return strategy_build_plan(of, degrees, 4, mesh->micro_batch);
 }
 
-static void try_placement(const struct strategy_case *of, uint32_t tensor, uint32_t stages,
-                          enum placement placement)
+static void cut_and_offer(const struct strategy_case *of, struct plan *plan,
+                          const uint32_t *devices)
 {
-    const uint32_t devices = strategy_count_devices(of);
-    uint32_t sizes[STRATEGY_MICRO_MAX], *sorted = strategy_sort_kinds(of, true);
-    const uint32_t count = strategy_list_micro(of, devices / tensor / stages, sizes);
     struct replica_stage cut[STAGES_MAX];
     struct strategy_line line;
-    for (uint32_t i = 0; i < count; i++) {
-        struct plan *plan = build(of, tensor, stages, placement, sizes[i]);
-        if (placement == PLACEMENT_FRESH && of->pins->slice_count == 0) {
-            strategy_place(of, plan, sorted, devices);
-        }
-        if (strategy_build_line(of, plan, sorted, &line) && find_cuts(of, &line, cut)) {
-            strategy_set_layers(of, plan, cut, stages);
-            strategy_offer_lean(of, plan);
-        }
+    if (strategy_build_line(of, plan, devices, &line) && find_cuts(of, &line, cut)) {
+        strategy_set_layers(of, plan, cut, line.stages);
+        usual_offer(of, plan);
     }
 }
 
-/* One stage is plain data parallelism, one replica the straight pipeline: both are among them. */
+/* One stage is plain data parallelism, one replica the straight pipeline: both are among them.
+ * Fresh-first and append-first fill server after server: of equal groups they are one. Scatter-
+ * first spreads the replicas of a stage over the servers. */
+static void try_mesh(const struct strategy_case *of, const struct usual_mesh *mesh, void *state)
+{
+    const uint32_t *devices = state;
+    if (mesh->stages > STAGES_MAX) {
+        return;
+    }
+    struct plan *fresh = usual_build_plan(of, mesh);
+    if (of->pins->slice_count == 0) {
+        strategy_place(of, fresh, devices, strategy_count_devices(of));
+    }
+    cut_and_offer(of, fresh, devices);
+    if (mesh->stages > 1) {
+        cut_and_offer(of, build_scattered(of, mesh), devices);
+    }
+}
+
 static void propose(const struct strategy_case *of)
 {
-    const uint32_t devices = strategy_count_devices(of), server = strategy_count_server(of);
-    const uint32_t layers = plan_count_layers(of->problem->model);
-    for (uint32_t tensor = 1; tensor <= server; tensor *= 2) {
-        for (uint32_t stages = 1; stages <= layers && stages <= STAGES_MAX; stages++) {
-            if (devices % (tensor * stages) != 0) {
-                continue;
-            }
-            for (uint32_t way = 0; way < (stages > 1 ? PLACEMENT_COUNT : 1u); way++) {
-                try_placement(of, tensor, stages, (enum placement)way);
-            }
-        }
-    }
+    usual_each_mesh(of, try_mesh, strategy_sort_kinds(of, true));
 }
 
 const struct strategy strategy_dapple = {

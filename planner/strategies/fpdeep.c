@@ -1,5 +1,5 @@
 /* FPDeep: one chain of devices, layers cut so that all are equally busy. */
-#include "planner/strategy.h"
+#include "planner/strategies/usual.h"
 
 extern const struct strategy strategy_fpdeep;
 
@@ -16,7 +16,7 @@ static void propose(const struct strategy_case *of)
     const struct strategy_degree outside[] = {{"dp", devices / stages}, {"pp", stages}};
     for (uint32_t way = 0; way < 2; way++) {
         const struct strategy_degree *order = way == 0 ? degrees : outside;
-        strategy_offer_lean(of, strategy_build_plan(of, order, 2, schedule_find("1f1b"), 1));
+        usual_offer(of, strategy_build_plan(of, order, 2, 1));
     }
 }
 

@@ -8,7 +8,7 @@ static bool offer(const struct strategy_case *of, uint32_t micro_batch, uint32_t
                   bool recomputes)
 {
     const struct strategy_degree degrees[] = {{"dp", strategy_count_devices(of)}};
-    struct plan *plan = strategy_build_plan(of, degrees, 1, schedule_find("1f1b"), micro_batch);
+    struct plan *plan = strategy_build_plan(of, degrees, 1, micro_batch);
     return (level == 0 || strategy_push_use(of, plan, "shard", level - 1)) &&
            (!recomputes || strategy_push_last_use(of, plan, "keep")) && strategy_offer(of, plan);
 }

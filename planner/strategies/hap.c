@@ -1,5 +1,5 @@
 /* HAP: one program on all devices without stages; per-device shares in proportion to speed. */
-#include "planner/strategy.h"
+#include "planner/strategies/usual.h"
 
 extern const struct strategy strategy_hap;
 
@@ -7,9 +7,8 @@ static void each_level(const struct strategy_case *of, uint32_t tensor, uint32_t
 {
     const uint32_t replicas = strategy_count_devices(of) / tensor;
     const struct strategy_degree degrees[] = {{"tp", tensor}, {"dp", replicas}, {"sp", tensor}};
-    const struct plan *bare =
-        strategy_build_plan(of, degrees, 3, schedule_find("1f1b"), micro_batch);
-    strategy_offer_lean(of, bare);
+    const struct plan *bare = strategy_build_plan(of, degrees, 3, micro_batch);
+    usual_offer(of, bare);
     for (uint32_t level = 0; level < 3; level++) {
         struct plan *plan = ARENA_PUSH(of->arena, struct plan, 1);
         *plan = *bare;

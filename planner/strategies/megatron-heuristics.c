@@ -1,28 +1,22 @@
 /* Megatron-LM's takeaways: tensor ranks inside a server, stages until memory suffices, data ranks
  * with the rest, the micro-batch by its formula. */
 #include "planner/layer_profile.h"
-#include "planner/strategy.h"
+#include "planner/strategies/usual.h"
 
 extern const struct strategy strategy_megatron_heuristics;
 
-/* The rest of what a candidate is made of. */
-struct candidate {
-    uint32_t tensor, stages, replicas;
-};
-
-static struct plan *build(const struct strategy_case *of, struct candidate at, const char *schedule,
+static struct plan *build(const struct strategy_case *of, struct usual_mesh at,
                           uint32_t micro_batch)
 {
-    const struct strategy_degree degrees[] = {
-        {"tp", at.tensor}, {"dp", at.replicas}, {"pp", at.stages}, {"sp", at.tensor}};
-    return strategy_build_plan(of, degrees, 4, schedule_find(schedule), micro_batch);
+    at.micro_batch = micro_batch;
+    return usual_build_plan(of, &at);
 }
 
 /* (b'/b + p - 1) (t_f(b) + t_b(b)), b' the share of the batch of a replica. */
-static double formula_s(const struct strategy_case *of, struct candidate at, uint32_t micro_batch)
+static double formula_s(const struct strategy_case *of, struct usual_mesh at, uint32_t micro_batch)
 {
     const double share = (double)of->problem->setup->global_batch / at.replicas;
-    const struct plan *plan = build(of, at, "1f1b", micro_batch);
+    const struct plan *plan = build(of, at, micro_batch);
     struct layer_profile profile;
     double layers_s = 0.0;
     if (!layer_profile_build(of->problem, of->estimator, plan, of->arena, &profile)) {
@@ -34,7 +28,7 @@ static double formula_s(const struct strategy_case *of, struct candidate at, uin
     return (share / micro_batch + at.stages - 1) * layers_s / at.stages;
 }
 
-static uint32_t choose_micro_batch(const struct strategy_case *of, struct candidate at)
+static uint32_t choose_micro_batch(const struct strategy_case *of, struct usual_mesh at)
 {
     uint32_t sizes[STRATEGY_MICRO_MAX], best = 0;
     const uint32_t count = strategy_list_micro(of, at.replicas, sizes);
@@ -50,26 +44,27 @@ static uint32_t choose_micro_batch(const struct strategy_case *of, struct candid
 }
 
 /* More chunks, a smaller bubble: all numbers that share the layers evenly. */
-static void offer_interleaved(const struct strategy_case *of, struct candidate at,
+static void offer_interleaved(const struct strategy_case *of, struct usual_mesh at,
                               uint32_t micro_batch)
 {
     const uint32_t layers = plan_count_layers(of->problem->model);
     for (uint32_t chunks = 2; at.stages > 1 && chunks * at.stages <= layers; chunks++) {
         if (layers % (chunks * at.stages) == 0) {
-            struct plan *plan = build(of, at, "interleaved", micro_batch);
+            struct plan *plan = build(of, at, micro_batch);
+            plan->schedule.schedule = schedule_find_usual(true);
             plan->schedule.chunks = chunks;
-            strategy_offer_lean(of, plan);
+            usual_offer(of, plan);
         }
     }
 }
 
 /* The size by the formula, or the largest below it that fits. */
-static bool offer(const struct strategy_case *of, struct candidate at)
+static bool offer(const struct strategy_case *of, struct usual_mesh at)
 {
     uint32_t micro_batch = choose_micro_batch(of, at);
     bool fits = false;
     while (micro_batch > 0 && !fits) {
-        fits = strategy_offer_lean(of, build(of, at, "1f1b", micro_batch));
+        fits = usual_offer(of, build(of, at, micro_batch));
         if (fits) {
             offer_interleaved(of, at, micro_batch);
         }
@@ -87,7 +82,7 @@ static void propose(const struct strategy_case *of)
     for (uint32_t ranks = 1; ranks <= devices && !fits; ranks++) {
         for (uint32_t tensor = ranks < server ? ranks : server;
              tensor > 0 && devices % ranks == 0 && !fits; tensor--) {
-            const struct candidate at = {tensor, ranks / tensor, devices / ranks};
+            const struct usual_mesh at = {tensor, ranks / tensor, devices / ranks, 0};
             if (ranks % tensor == 0 && server % tensor == 0 && at.stages <= layers) {
                 fits = offer(of, at);
             }

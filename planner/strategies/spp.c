@@ -2,7 +2,7 @@
  * stages by how long its order of blocks takes. */
 #include "planner/block_order.h"
 #include "planner/device_web.h"
-#include "planner/strategy.h"
+#include "planner/strategies/usual.h"
 
 extern const struct strategy strategy_spp;
 
@@ -13,15 +13,6 @@ struct outcome {
     struct plan *plan;
     double total_s;
 };
-
-static struct plan *build(const struct strategy_case *of, uint32_t tensor, uint32_t stages,
-                          uint32_t micro_batch)
-{
-    const uint32_t replicas = strategy_count_devices(of) / tensor / stages;
-    const struct strategy_degree degrees[] = {
-        {"tp", tensor}, {"dp", replicas}, {"pp", stages}, {"sp", tensor}};
-    return strategy_build_plan(of, degrees, 4, schedule_find("1f1b"), micro_batch);
-}
 
 /* The line's places in the order of the cuts, each with its devices. */
 static uint32_t *line_up(const struct strategy_case *of, const uint32_t *devices,
@@ -67,11 +58,11 @@ static struct outcome try_stages(const struct strategy_case *of, struct plan *pl
  * memory. */
 static void offer(const struct strategy_case *of, struct plan *plan)
 {
-    strategy_offer_lean(of, plan);
+    usual_offer(of, plan);
     struct plan *deep = ARENA_PUSH(of->arena, struct plan, 1);
     *deep = *plan;
     deep->schedule.schedule = schedule_find("1f1b-deep");
-    strategy_offer_lean(of, deep);
+    usual_offer(of, deep);
 }
 
 static void each_stages(const struct strategy_case *of, uint32_t tensor, uint32_t micro_batch,
@@ -84,7 +75,8 @@ static void each_stages(const struct strategy_case *of, uint32_t tensor, uint32_
         if (count % stages != 0) {
             continue;
         }
-        const struct outcome now = try_stages(of, build(of, tensor, stages, micro_batch), devices);
+        const struct usual_mesh mesh = {tensor, stages, count / stages, micro_batch};
+        const struct outcome now = try_stages(of, usual_build_plan(of, &mesh), devices);
         best = now.total_s < best.total_s ? now : best;
     }
     if (best.plan != NULL) {
