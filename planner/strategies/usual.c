@@ -1,3 +1,4 @@
+/* Meshes of three dimensions, and plans made lean until they fit. */
 #include "planner/strategies/usual.h"
 
 struct plan *usual_build_plan(const struct strategy_case *of, const struct usual_mesh *mesh)
