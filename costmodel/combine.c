@@ -337,7 +337,7 @@ static void fill_memory(struct costmodel *model, const struct load *load,
         struct stage_estimate local;
         struct stage_estimate *row_out = out->stages == NULL ? &local : &out->stages[stage];
         costmodel_memory(model, load, notes, stage, row_out);
-        out->fits = out->fits && row_out->peak_bytes <= row_out->capacity_bytes;
+        out->fits = out->fits && estimator_fits(row_out);
         if (stage == 0 || estimator_is_fuller(row_out, out)) {
             out->peak_bytes = row_out->peak_bytes;
             out->capacity_bytes = row_out->capacity_bytes;

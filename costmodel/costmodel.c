@@ -123,7 +123,7 @@ double costmodel_room_bytes(struct costmodel *model, const struct load *load, ui
 {
     struct stage_estimate account;
     costmodel_memory(model, load, costmodel_notes(model, load->stream), stage, &account);
-    return account.capacity_bytes - account.peak_bytes;
+    return estimator_room_bytes(&account);
 }
 
 static double room_bytes(void *state, const struct load *load, uint32_t stage)

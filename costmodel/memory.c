@@ -21,6 +21,38 @@ static struct chunk_bytes chunk_bytes(const struct load *load, uint32_t chunk)
     return bytes;
 }
 
+/* On the host, for one device: what is there always, and with the live micro-batches of the worst
+ * moment. */
+static void add_host(const struct load *load, const struct stream_notes *notes, uint32_t stage,
+                     struct stage_estimate *out)
+{
+    const uint32_t chunks = notes->live.chunks;
+    double most = 0.0;
+    for (uint32_t set = 0; set < notes->live.counts[stage]; set++) {
+        const uint32_t *live = &notes->live.sets[stage][(size_t)set * chunks];
+        double held = 0.0;
+        for (uint32_t local = 0; local < chunks; local++) {
+            const uint32_t chunk = notes->stream->model_chunk[stage * chunks + local];
+            for (uint32_t b = 0; b < load->work->block_count; b++) {
+                const struct work_block *block = &load->work->blocks[b];
+                held += load->counts[(size_t)chunk * WORK_BLOCK_MAX + b] *
+                        (block->host_bytes + block->host_saved_bytes * live[local]);
+            }
+        }
+        most = number_larger(most, held);
+    }
+    out->host_bytes = most;
+}
+
+static bool uses_host(const struct work *work)
+{
+    bool uses = false;
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        uses = uses || work->blocks[b].host_bytes + work->blocks[b].host_saved_bytes > 0.0;
+    }
+    return uses;
+}
+
 static void add_live(const struct load *load, const struct stream_notes *notes, uint32_t stage,
                      struct stage_estimate *out)
 {
@@ -126,5 +158,10 @@ void costmodel_memory(const struct costmodel *model, const struct load *load,
         out->peak_bytes += out->memory_bytes[i];
     }
     out->first_step_peak_bytes = out->peak_bytes - resident.moments_bytes;
+    out->host_bytes = 0.0;
+    out->host_capacity_bytes = work_host_bytes(load->work, work_find_site(load->work, stage));
+    if (uses_host(load->work)) {
+        add_host(load, notes, stage, out);
+    }
     out->capacity_bytes = work_capacity_bytes(load->work, work_find_site(load->work, stage));
 }

@@ -6,7 +6,8 @@
 #include "costmodel/costmodel_inside.h"
 
 #define JOINED_MAX 8
-#define PENDING_MAX (2 * WORK_WEIGHTS_MAX) /* per kind of weights a gather and a sum */
+/* Per kind of weights a gather, a sum, two copies; what a layer keeps. */
+#define PENDING_MAX (4 * WORK_WEIGHTS_MAX + 1)
 
 /* Messages that travel under the next kernel. */
 struct pending {
@@ -49,7 +50,7 @@ static void hold(struct pending *pending, const struct work_message *message, do
 }
 
 /* Of the groups that stand for the site's, the slowest. */
-static double exchange_s(const struct place *place, const struct work_message *message)
+static double group_s(const struct place *place, const struct work_message *message)
 {
     const struct rank_group *group = &place->work->groups[message->group];
     double seconds = 0.0;
@@ -57,6 +58,19 @@ static double exchange_s(const struct place *place, const struct work_message *m
         const uint32_t base = work_find_base(place->work, place->site, i, group);
         seconds =
             number_larger(seconds, costmodel_message_s(place->model, place->work, message, base));
+    }
+    return seconds;
+}
+
+static double exchange_s(const struct place *place, const struct work_message *message)
+{
+    double seconds = 0.0;
+    if (message->dim != WORK_HOST) {
+        return group_s(place, message);
+    }
+    for (uint32_t i = 0; i < work_count_kinds(place->work, place->site); i++) {
+        const uint32_t kind = work_find_kind(place->work, place->site, i);
+        seconds = number_larger(seconds, prices_copy_s(place->model->prices, kind, message->bytes));
     }
     return seconds;
 }

@@ -14,6 +14,9 @@ const char *estimator_cost_key(uint32_t cost, struct arena *arena)
         return keys[cost];
     }
     const uint32_t dim = cost - COST_DIM;
+    if (dim == WORK_HOST) {
+        return "host_copy_s";
+    }
     /* a beside fold's traffic is charged to its host */
     if (dim >= dim_table_count || dim_table[dim]->kind == DIM_FOLD_BESIDE) {
         return NULL;
@@ -27,6 +30,19 @@ const char *estimator_memory_key(enum memory_class class)
         "parameters_bytes",  "gradients_bytes", "optimizer_bytes", "kv_cache_bytes",
         "activations_bytes", "logits_bytes",    "buffers_bytes",   "context_bytes"};
     return keys[class];
+}
+
+bool estimator_fits(const struct stage_estimate *stage)
+{
+    return stage->peak_bytes <= stage->capacity_bytes &&
+           (stage->host_bytes == 0.0 || stage->host_bytes <= stage->host_capacity_bytes);
+}
+
+double estimator_room_bytes(const struct stage_estimate *stage)
+{
+    const double device = stage->capacity_bytes - stage->peak_bytes;
+    const double host = stage->host_capacity_bytes - stage->host_bytes;
+    return stage->host_bytes > 0.0 ? number_smaller(device, host) : device;
 }
 
 bool estimator_is_fuller(const struct stage_estimate *stage, const struct estimate *than)

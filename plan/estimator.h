@@ -20,7 +20,8 @@ enum cost {
     COST_OVERHEAD,
     COST_BUBBLE,
     COST_DIM,
-    COST_COUNT = COST_DIM + DIM_MAX
+    COST_HOST = COST_DIM + WORK_HOST, /* exposed copies to and from the host */
+    COST_COUNT
 };
 
 /* Key of a breakdown: "compute_s", "tp_comm_s", ...; NULL for unused indices. */
@@ -90,6 +91,7 @@ struct stage_estimate {
     double peak_bytes, first_step_peak_bytes, capacity_bytes;
     double idle_bytes; /* held by a caching allocator beyond the peak, as tools of the driver see
                         * it, given back before it refuses: passing buffers of unlike sizes */
+    double host_bytes, host_capacity_bytes; /* of one device in its host's memory */
     double busy_s;
 };
 
@@ -102,6 +104,10 @@ struct estimate {
     bool fits;
 };
 
+/* Is there room for the stage on the device and on its host? */
+bool estimator_fits(const struct stage_estimate *stage);
+/* What is left of the scarcer of both. */
+double estimator_room_bytes(const struct stage_estimate *stage);
 /* Has the stage less room than the fullest of the estimate so far? */
 bool estimator_is_fuller(const struct stage_estimate *stage, const struct estimate *than);
 
@@ -122,7 +128,7 @@ struct estimator {
                     struct estimate *out);
     /* Usable memory of one device of the largest kind. */
     double (*capacity_bytes)(void *state);
-    /* Capacity minus peak of one stage; depends on that stage's counts only. */
+    /* Capacity minus peak of one stage, on the device or on its host, the less of both; depends on that stage's counts only. */
     double (*room_bytes)(void *state, const struct load *load, uint32_t stage);
     /* Never above combine's step_s for the same load, and much cheaper. */
     double (*bound)(void *state, const struct load *load);

@@ -50,6 +50,8 @@ void plan_rule_axes(struct plan_rules *rules);
 void plan_rule_schedule(struct plan_rules *rules);
 /* Policies: their own rules, and conflicts between two of a kind. */
 void plan_rule_policies(struct plan_rules *rules);
+/* What one policy asks of the others. */
+void plan_rule_agreement(struct plan_rules *rules);
 /* Policies that must not be missing. */
 void plan_rule_needed(struct plan_rules *rules);
 /* One policy's part of that: what it names exists. */

@@ -108,6 +108,16 @@ void plan_rule_policies(struct plan_rules *rules)
     }
 }
 
+void plan_rule_agreement(struct plan_rules *rules)
+{
+    const struct plan *plan = rules->plan;
+    for (uint32_t i = 0; i < plan->policy_count && !plan_rule_is_settled(rules); i++) {
+        const struct policy_use *use = &plan->policies[i];
+        if (use->kind->agrees != NULL && !use->kind->agrees(rules->problem, plan, use, rules->diag))
+            rules->good = false;
+    }
+}
+
 static bool is_used(const struct plan *plan, const struct policy *kind)
 {
     for (uint32_t i = 0; i < plan->policy_count; i++) {

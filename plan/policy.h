@@ -143,6 +143,9 @@ struct policy {
      * message, no allocation. NULL: always. */
     bool (*fits)(const struct problem *problem, const struct plan *plan,
                  const struct policy_use *use, struct diag *diag);
+    /* Does it go with the plan's other policies? As above. NULL: with all. */
+    bool (*agrees)(const struct problem *problem, const struct plan *plan,
+                   const struct policy_use *use, struct diag *diag);
     /* Why a plan with that mesh and schedule must have a use of this kind (static text with what
      * would be right), or NULL. The member may set NULL: none ever must. */
     const char *(*needed)(const struct problem *problem, const struct plan *plan);

@@ -20,6 +20,7 @@ static const char *const keys[] = {
     "other_rank_orders",
     "needs",
     "recompute",
+    "offloads",
     "exclusive",
     "chunks_on_one_stage",
     "deals_by_flops",
@@ -117,6 +118,7 @@ static bool read_lists(struct json_value object, struct arena *arena, struct run
     good = runtime_read_models(object, arena, out, diag) && good;
     good = runtime_read_names(object, "frameworks", arena, out->frameworks, diag) && good;
     good = runtime_read_ranks(object, arena, out, diag) && good;
+    good = runtime_read_offloads(object, arena, out, diag) && good;
     return read_levels(object, out, diag) && good;
 }
 
@@ -389,6 +391,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         const char *const names[] = {need->axis, need->dim, need->fold, NULL};
         digest = digest_names(digest, names);
     }
+    digest = runtime_offloads_digest(runtime, digest);
     return text_digest(digest, amounts, sizeof amounts);
 }
 

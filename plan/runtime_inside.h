@@ -10,6 +10,11 @@ bool runtime_read_names(struct json_value object, const char *key, struct arena 
 /* "models". */
 bool runtime_read_models(struct json_value object, struct arena *arena, struct runtime *out,
                          struct diag *diag);
+/* "offloads", and their part of the digest. */
+bool runtime_read_offloads(struct json_value object, struct arena *arena, struct runtime *out,
+                           struct diag *diag);
+unsigned long long runtime_offloads_digest(const struct runtime *runtime,
+                                           unsigned long long digest);
 /* "rank_orders", "needs". */
 bool runtime_read_ranks(struct json_value object, struct arena *arena, struct runtime *out,
                         struct diag *diag);

@@ -34,6 +34,15 @@ struct runtime_model {
     const char *name, *model;
 };
 
+#define RUNTIME_OFFLOAD_MAX 8
+
+/* Tensors that it keeps in the host's memory together, and where it does so. */
+struct runtime_offload {
+    const char *tensors[RUNTIME_LIST_MAX];  /* as policy 'offload' calls them */
+    uint32_t zero_levels;           /* bit z set: with sharding of level z; 0: with any */
+    bool one_stage, no_recompute;   /* only without a pipeline, without recomputation */
+};
+
 #define RUNTIME_BAND_SHARE 0.8
 
 /* How far measured steps lie from their predictions: of `rows` published steps RUNTIME_BAND_SHARE
@@ -61,6 +70,8 @@ struct runtime {
     const char *recompute[RUNTIME_LIST_MAX];    /* accepted kinds of recomputation: "selective",
                                      * "full", "first-layers" (full, of the first so many of a
                                      * chunk); empty: all */
+    struct runtime_offload offloads[RUNTIME_OFFLOAD_MAX];
+    uint32_t offload_count;         /* 0: it moves nothing to the host */
     const char *exclusive[RUNTIME_LIST_MAX];    /* dims of which one at most is above 1 */
     bool chunks_on_one_stage;       /* several chunks without a pipeline */
     bool deals_by_flops;            /* it deals layers to stages itself, by multiply-adds */
@@ -151,6 +162,9 @@ uint32_t runtime_find_place(const struct runtime *runtime, const char *dim, uint
 bool runtime_send_blocks(const struct runtime *runtime, uint32_t chunks);
 bool runtime_accepts_variant(const struct runtime *runtime, const char *variant);
 bool runtime_accepts_recompute(const struct runtime *runtime, const char *kind);
+/* Its row with exactly those tensors, in any order, or NULL. */
+const struct runtime_offload *runtime_find_offload(const struct runtime *runtime,
+                                                   const char *const *tensors, uint32_t count);
 
 struct optimizer {
     const char *name;               /* "adam" */

@@ -37,6 +37,7 @@ struct work_compute {
     bool converts;                  /* OP_STREAM: to another number format */
     bool reorders;                  /* OP_STREAM: sends rows to experts, or brings them back */
     bool permutes;                  /* OP_STREAM: rows change places */
+    bool on_host;                   /* OP_STREAM: by the host's processors, from its memory */
     bool counts;                    /* reorders, and the host must know how many before it
                                      * goes on */
     bool flash;                     /* OP_ATTENTION: flash kernel, else plain
@@ -58,6 +59,7 @@ enum work_cause {
     CAUSE_PARAMETER,
     CAUSE_TIED,
     CAUSE_NORM,
+    CAUSE_OFFLOAD,
     CAUSE_COUNT
 };
 const char *work_cause_name(enum work_cause cause);
@@ -69,12 +71,16 @@ enum work_overlap {
     OVERLAP_BLOCK       /* under all compute of the block (prefetched parameters) */
 };
 
+/* Stands for a dim where bytes go between the device and its host's memory, not to other ranks:
+ * such a message has no group, and its bytes are what the device copies. */
+#define WORK_HOST DIM_MAX
+
 struct work_message {
     enum collective_kind kind;
-    uint32_t group;                 /* index into work.groups */
+    uint32_t group;                 /* index into work.groups; NO_INDEX: none */
     double bytes;                   /* whole buffer, as plan/collective.h counts it */
     uint32_t dim;                   /* index into dim_table: the edge class is (dim, cause); what it
-                                     * is charged to */
+                                     * is charged to; or WORK_HOST */
     enum work_cause cause;
     enum work_overlap overlap;
     uint32_t pieces;
@@ -125,6 +131,8 @@ struct work_weights {
     uint32_t period, distance;      /* of the gradient sum */
     bool turns;
     double extra_state_bytes;       /* per element: anchors, outer momentum */
+    double host_parameter_frac, host_gradient_frac, host_optimizer_frac;   /* share of each that
+                                     * is in the host's memory */
     bool is_matrix;                 /* updated as matrices (optimizer.matrix_steps) */
     double orthogonal_flops;        /* of a step, all of them; this over their shorter sides: */
     double orthogonal_per_row;
@@ -151,7 +159,10 @@ struct work_block {
     double working_bytes;               /* most that one op or one recomputed layer needs besides */
     double widened_bytes;               /* its largest gradient, as wide as what it is added to */
     double cache_bytes;                 /* keys and values of every sequence that is generated */
-    double gathered_bytes;              /* unsharded parameters live around this block */
+    double gathered_bytes;              /* what comes and goes with this block: parameters that are
+                                         * sharded or on the host, activations on their way there */
+    double host_bytes;                  /* resident in the host's memory */
+    double host_saved_bytes;            /* there, per live micro-batch */
 };
 
 #define WORK_BLOCK_MAX 24
@@ -170,6 +181,8 @@ struct work {
     enum work_keep keep;                /* form of the layers that do not keep all */
     uint32_t recompute_layers;          /* layers per chunk in that form, the first ones;
                                          * UINT32_MAX: all */
+    double host_saved_frac;             /* share of what layers keep for the backward that waits for
+                                         * it in the host's memory */
     bool forward_only;                  /* nothing comes back through the stages */
     struct work_message spread;         /* what receivers of such an activation gather from one
                                          * another, of which each is sent a part; bytes 0: none */

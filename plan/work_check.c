@@ -9,6 +9,11 @@ static bool is_amount(double value)
     return value >= 0.0 && value <= DBL_MAX;
 }
 
+static bool is_share(double value)
+{
+    return value >= 0.0 && value <= 1.0;
+}
+
 static bool is_group(const struct work *work, uint32_t group)
 {
     return group < work->group_count && rank_group_check(&work->groups[group]);
@@ -26,8 +31,10 @@ static bool is_sound_item(const struct work *work, const struct work_item *item)
 {
     if (item->is_message) {
         const struct work_message *message = &item->message;
-        return is_group(work, message->group) && is_amount(message->bytes) && message->pieces > 0 &&
-               message->period > 0 && message->dim < dim_table_count;
+        const bool placed = message->dim == WORK_HOST
+                                ? message->group == NO_INDEX
+                                : is_group(work, message->group) && message->dim < dim_table_count;
+        return placed && is_amount(message->bytes) && message->pieces > 0 && message->period > 0;
     }
     return is_amount(item->compute.flops) && is_amount(item->compute.bytes);
 }
@@ -48,7 +55,8 @@ static bool are_sound_weights(const struct work *work, const struct work_weights
            (weights->side_group == NO_INDEX || is_group(work, weights->side_group)) &&
            weights->parameter_shards > 0 && weights->gradient_shards > 0 &&
            weights->optimizer_shards > 0 && weights->period > 0 &&
-           is_amount(weights->extra_state_bytes);
+           is_amount(weights->extra_state_bytes) && is_share(weights->host_parameter_frac) &&
+           is_share(weights->host_gradient_frac) && is_share(weights->host_optimizer_frac);
 }
 
 static bool is_sound_block(const struct work *work, const struct work_block *block)
@@ -65,7 +73,8 @@ static bool is_sound_block(const struct work *work, const struct work_block *blo
            block->moments_bytes <= block->optimizer_bytes && is_amount(block->saved_bytes) &&
            is_amount(block->cache_bytes) && is_amount(block->logits_bytes) &&
            is_amount(block->working_bytes) && is_amount(block->widened_bytes) &&
-           is_amount(block->gathered_bytes);
+           is_amount(block->gathered_bytes) && is_amount(block->host_bytes) &&
+           is_amount(block->host_saved_bytes);
 }
 
 bool work_check(const struct work *work)

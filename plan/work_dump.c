@@ -3,7 +3,7 @@
 
 static const char *const pass_names[PASS_COUNT] = {"forward", "input-gradient", "weight-gradient",
                                                    "update"};
-static const char *const keep_names[KEEP_COUNT] = {"all", "selective", "boundary"};
+static const char *const keep_names[KEEP_COUNT] = {"all", "selective", "latents", "boundary"};
 
 static const char *overlap_name(enum work_overlap overlap)
 {
@@ -18,9 +18,12 @@ static const char *overlap_name(enum work_overlap overlap)
 static void dump_message(const struct work_message *message, struct json_writer *out)
 {
     json_push_key_string(out, "message", collective_kind_name(message->kind));
-    json_push_key_string(out, "dim", dim_table[message->dim]->name);
+    json_push_key_string(out, "dim",
+                         message->dim == WORK_HOST ? "host" : dim_table[message->dim]->name);
     json_push_key_string(out, "cause", work_cause_name(message->cause));
-    json_push_key_u64(out, "group", message->group);
+    if (message->group != NO_INDEX) {
+        json_push_key_u64(out, "group", message->group);
+    }
     json_push_key_double(out, "buffer_bytes", message->bytes);
     if (message->overlap != OVERLAP_NONE) {
         json_push_key_string(out, "under", overlap_name(message->overlap));
@@ -43,6 +46,9 @@ static void dump_compute(const struct work_compute *compute, struct json_writer 
     json_push_key_string(out, "pass", pass_names[compute->pass]);
     if (compute->recompute) {
         json_push_key_bool(out, "recompute", true);
+    }
+    if (compute->on_host) {
+        json_push_key_bool(out, "on_host", true);
     }
     if (compute->joined) {
         json_push_key_bool(out, "joined", true);
@@ -88,6 +94,8 @@ static void dump_block(const struct work *work, const struct work_block *block,
     json_push_key_double(out, "working_bytes", block->working_bytes);
     json_push_key_double(out, "widened_bytes", block->widened_bytes);
     json_push_key_double(out, "gathered_bytes", block->gathered_bytes);
+    json_push_key_double(out, "host_bytes", block->host_bytes);
+    json_push_key_double(out, "host_saved_bytes", block->host_saved_bytes);
     dump_items("forward", &block->forward, out);
     dump_items("backward", &block->backward, out);
     dump_items("gather", &block->gather, out);

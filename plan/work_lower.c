@@ -34,6 +34,14 @@ static bool is_held(const struct work *work, const struct work_weights *weights)
     return !weights->tied || work->shape.stages > 1;
 }
 
+/* Resident bytes between the device and its host. */
+static void share_out(double bytes, double host_frac, double *device_bytes,
+                      struct work_block *block)
+{
+    *device_bytes += bytes * (1.0 - host_frac);
+    block->host_bytes += bytes * host_frac;
+}
+
 static void add_memory(struct work *work, struct work_block *block,
                        const struct work_weights *weights, struct arena *arena)
 {
@@ -41,24 +49,38 @@ static void add_memory(struct work *work, struct work_block *block,
     const struct setup *setup = work->problem->setup;
     const double n = (double)weights->elements;
     const double per_optimizer_shard = n / (double)weights->optimizer_shards;
-    block->parameters_bytes +=
-        n * parameter_bytes(work->problem) / (double)weights->parameter_shards;
-    if (weights->parameter_shards > 1) {
-        block->gathered_bytes += n * parameter_bytes(work->problem);
-    }
+    const double parameters = n * parameter_bytes(work->problem);
+    share_out(parameters / (double)weights->parameter_shards, weights->host_parameter_frac,
+              &block->parameters_bytes, block);
+    block->gathered_bytes +=
+        parameters * (weights->parameter_shards > 1 ? 1.0 : weights->host_parameter_frac);
     if (weights->frozen) {
         return;
     }
     const struct optimizer *optimizer = optimizer_of(setup->optimizer, weights->is_matrix);
-    block->gradients_bytes +=
-        work->forward_only
-            ? 0.0
-            : n * (gradient_bytes(work->problem) + (double)setup->runtime->gradient_copy_bytes) /
-                  (double)weights->gradient_shards;
-    block->moments_bytes += per_optimizer_shard * (double)optimizer->state_bytes;
-    block->optimizer_bytes +=
-        per_optimizer_shard * ((double)optimizer->state_bytes + master_bytes(work->problem)) +
-        n * weights->extra_state_bytes;
+    const double per_gradient =
+        gradient_bytes(work->problem) + (double)setup->runtime->gradient_copy_bytes;
+    share_out(work->forward_only ? 0.0 : n * per_gradient / (double)weights->gradient_shards,
+              weights->host_gradient_frac, &block->gradients_bytes, block);
+    block->moments_bytes += per_optimizer_shard * (double)optimizer->state_bytes *
+                            (1.0 - weights->host_optimizer_frac);
+    share_out(per_optimizer_shard * ((double)optimizer->state_bytes + master_bytes(work->problem)),
+              weights->host_optimizer_frac, &block->optimizer_bytes, block);
+    block->optimizer_bytes += n * weights->extra_state_bytes;
+}
+
+/* What layers keep for the backward, as far as it waits for it on the host; that of one layer is
+ * on its way there, that of another on its way back. */
+static void move_saved(struct work *work, struct work_block *block)
+{
+    const double moved = block->saved_bytes * work->host_saved_frac;
+    const bool ends =
+        block == &work->blocks[work->first_block] || block == &work->blocks[work->last_block];
+    if (moved > 0.0 && !ends) {
+        block->saved_bytes -= moved;
+        block->host_saved_bytes += moved;
+        block->gathered_bytes += moved;
+    }
 }
 
 static struct work_message message_of(const struct work_weights *weights, enum collective_kind kind,
@@ -75,6 +97,41 @@ static struct work_message message_of(const struct work_weights *weights, enum c
                                  .period = weights->period,
                                  .distance = weights->distance,
                                  .turns = weights->turns};
+}
+
+static void push_copy(struct work_items *items, double bytes, enum work_overlap overlap,
+                      struct arena *arena)
+{
+    if (bytes > 0.0) {
+        work_push_message(items, arena,
+                          (struct work_message){.kind = COLLECTIVE_SEND,
+                                                .group = NO_INDEX,
+                                                .bytes = bytes,
+                                                .dim = WORK_HOST,
+                                                .cause = CAUSE_OFFLOAD,
+                                                .overlap = overlap,
+                                                .pieces = 1,
+                                                .period = 1});
+    }
+}
+
+/* Under the work of the block: parameters come for every forward and backward, what a micro-batch
+ * adds to the gradients goes. */
+static void push_copies(struct work *work, struct work_block *block,
+                        const struct work_weights *weights, struct arena *arena)
+{
+    const double n = (double)weights->elements;
+    const double parameters = n * parameter_bytes(work->problem) * weights->host_parameter_frac /
+                              (double)weights->parameter_shards;
+    const double gradients = weights->frozen ? 0.0
+                                             : n * gradient_bytes(work->problem) *
+                                                   weights->host_gradient_frac /
+                                                   (double)weights->gradient_shards;
+    push_copy(&block->forward, parameters, OVERLAP_BLOCK, arena);
+    if (block->backward.count > 0) {
+        push_copy(&block->backward, parameters, OVERLAP_BLOCK, arena);
+        push_copy(&block->backward, gradients, OVERLAP_BLOCK, arena);
+    }
 }
 
 /* Parameters that are sharded themselves travel for every forward and backward, the others once,
@@ -128,7 +185,9 @@ static void push_sums(struct work *work, struct work_block *block,
 
 static bool follows_stream(const struct work_items *items)
 {
-    return items->count > 0 && items->items[items->count - 1].compute.kind == OP_STREAM;
+    const struct work_item *last = items->count == 0 ? NULL : &items->items[items->count - 1];
+    return last != NULL && !last->is_message && last->compute.kind == OP_STREAM &&
+           !last->compute.on_host;
 }
 
 /* The ranks that share the states share the matrices out, whole ones; as square products of the
@@ -180,6 +239,32 @@ static void push_accumulation(struct work *work, struct work_block *block,
                               .bytes = (double)weights->elements * (fresh + 2.0 * sum)});
 }
 
+/* The host's processors have the gradients there, the device has the new parameters back; those
+ * that the device updates and does not hold go there, or come first where the update is theirs. */
+static void push_host_update(struct work *work, struct work_block *block,
+                             const struct work_weights *weights, struct work_compute update,
+                             struct arena *arena)
+{
+    const double moved = weights->host_optimizer_frac;
+    const double n = (double)weights->elements / (double)weights->optimizer_shards;
+    const double gradients = work->forward_only ? 0.0
+                                                : gradient_bytes(work->problem) *
+                                                      (1.0 - weights->host_gradient_frac);
+    const double parameters = parameter_bytes(work->problem);
+    const double ways = work->problem->setup->optimizer->in_place ? 2.0 : 1.0;
+    push_copy(&block->update, n * moved * gradients, OVERLAP_NONE, arena);
+    if (moved > 0.0) {
+        update.bytes *= moved;
+        update.on_host = true;
+        update.joined = false;
+        work_push_compute(&block->update, arena, update);
+    }
+    push_copy(&block->update, n * moved * parameters * (1.0 - weights->host_parameter_frac),
+              OVERLAP_NONE, arena);
+    push_copy(&block->update, n * (1.0 - moved) * parameters * weights->host_parameter_frac * ways,
+              OVERLAP_NONE, arena);
+}
+
 static void push_update(struct work *work, struct work_block *block,
                         const struct work_weights *weights, struct arena *arena)
 {
@@ -193,7 +278,12 @@ static void push_update(struct work *work, struct work_block *block,
     update.bytes = (double)weights->elements / (double)weights->optimizer_shards *
                    optimizer_of(work->problem->setup->optimizer, weights->is_matrix)->update_bytes;
     update.joined = follows_stream(&block->update);
-    work_push_compute(&block->update, arena, update);
+    struct work_compute own = update;
+    own.bytes *= 1.0 - weights->host_optimizer_frac;
+    if (weights->host_optimizer_frac < 1.0) {
+        work_push_compute(&block->update, arena, own);
+    }
+    push_host_update(work, block, weights, update, arena);
     if (weights->is_matrix) {
         push_orthogonal(block, weights, arena);
     }
@@ -228,6 +318,7 @@ static void each_held(struct work *work, struct arena *arena,
 static void push_lists(struct work *work, struct work_block *block,
                        const struct work_weights *weights, struct arena *arena)
 {
+    push_copies(work, block, weights, arena);
     push_gathers(work, block, weights, arena);
     if (!weights->frozen) {
         push_accumulation(work, block, weights, arena);
@@ -239,10 +330,18 @@ static void push_lists(struct work *work, struct work_block *block,
 void work_lower_memory(struct work *work)
 {
     each_held(work, NULL, add_memory);
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        move_saved(work, &work->blocks[b]);
+    }
 }
 
 void work_lower_lists(struct work *work, struct arena *arena)
 {
     each_held(work, arena, push_lists);
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        struct work_block *block = &work->blocks[b];
+        push_copy(&block->forward, block->host_saved_bytes, OVERLAP_BLOCK, arena);
+        push_copy(&block->backward, block->host_saved_bytes, OVERLAP_BLOCK, arena);
+    }
     lower_tied(work);
 }

@@ -182,3 +182,14 @@ double work_capacity_bytes(const struct work *work, uint32_t site)
     }
     return (double)least * (1.0 - work->problem->setup->memory_headroom_frac);
 }
+
+double work_host_bytes(const struct work *work, uint32_t site)
+{
+    const struct accelerator *kinds = work->problem->cluster->accelerators;
+    double least = host_share_bytes(&kinds[work_find_kind(work, site, 0)].host);
+    for (uint32_t i = 1; i < work_count_kinds(work, site); i++) {
+        const double own = host_share_bytes(&kinds[work_find_kind(work, site, i)].host);
+        least = own < least ? own : least;
+    }
+    return least;
+}

@@ -43,5 +43,7 @@ void work_sites_split(struct work *work, struct arena *arena);
 uint32_t work_find_pair(const struct work *work, uint32_t stage, uint32_t i);
 /* Usable memory of the smallest device that the site has. */
 double work_capacity_bytes(const struct work *work, uint32_t site);
+/* What a device of the site may hold in its host's memory: the least of them. */
+double work_host_bytes(const struct work *work, uint32_t site);
 
 #endif

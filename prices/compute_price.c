@@ -151,6 +151,11 @@ double prices_compute_s(const struct prices *prices, uint32_t accelerator,
         .provenance = PROVENANCE_ANALYTIC,
     };
     double seconds = 0.0;
+    if (items[0]->on_host) {
+        assert(asked.device->host.memory_bytes > 0 && count == 1);
+        *provenance = PROVENANCE_ANALYTIC;
+        return items[0]->bytes / host_update_Bps(&asked.device->host);
+    }
     switch (items[0]->kind) {
     case OP_CONTRACT: seconds = contract_s(&asked, items, count); break;
     case OP_ATTENTION:

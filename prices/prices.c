@@ -108,6 +108,13 @@ static double spread_loss_frac(const struct cluster *cluster)
     return spread * number_root(2.0 * LN_2 * logarithm_of(cluster->device_count));
 }
 
+double prices_copy_s(const struct prices *prices, uint32_t accelerator, double bytes)
+{
+    const struct host *host = &prices->accelerators[accelerator].host;
+    assert(accelerator < prices->accelerator_count && host->memory_bytes > 0);
+    return bytes == 0.0 ? 0.0 : host->latency_s + bytes / host_copy_Bps(host);
+}
+
 double prices_host_s(const struct prices *prices, const struct work_items *list)
 {
     const struct runtime *runtime = prices->runtime;

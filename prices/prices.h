@@ -90,6 +90,10 @@ double prices_compute_s(const struct prices *prices, uint32_t accelerator,
                         const struct work_compute *const *items, uint32_t count,
                         enum provenance *provenance);
 
+/* Seconds in which a device of that kind copies so much to its host's memory or from there, all
+ * devices of the host alike. */
+double prices_copy_s(const struct prices *prices, uint32_t accelerator, double bytes);
+
 /* Seconds in which a host launches a list of work: it runs ahead of the device, but a list does not
  * end before its last launch. */
 double prices_host_s(const struct prices *prices, const struct work_items *list);

@@ -6,8 +6,26 @@
 
 #define JOINED_MAX 8
 
+/* Copies to the host go a way of their own, which no message of the device is on. */
+static const struct lump_list no_lumps = {.pipeline = 1};
+
+static struct move find_copy(const struct script_place *place, const struct work_message *message)
+{
+    double slowest_s = 0.0;
+    for (uint32_t i = 0; i < work_count_kinds(place->work, place->site); i++) {
+        const uint32_t kind = work_find_kind(place->work, place->site, i);
+        const double own_s = prices_copy_s(place->prices, kind, message->bytes);
+        slowest_s = own_s > slowest_s ? own_s : slowest_s;
+    }
+    const double share = 1.0 / (double)message->period;
+    return (struct move){&no_lumps, share, slowest_s * share, message};
+}
+
 struct move script_find_move(const struct script_place *place, const struct work_message *message)
 {
+    if (message->dim == WORK_HOST) {
+        return find_copy(place, message);
+    }
     struct lump_request request = {.kind = message->kind,
                                    .group = &place->work->groups[message->group],
                                    .bytes = message->bytes};
@@ -34,7 +52,7 @@ static void add_move(struct writer *writer, const struct work_message *message)
     move.share *= exposed_frac;
     move.seconds *= exposed_frac;
     if (message->overlap == OVERLAP_BLOCK) {
-        assert(writer->script->under_count < BAR_MOVE_MAX);
+        assert(writer->script->under_count < UNDER_MOVE_MAX);
         writer->script->under[writer->script->under_count++] = move;
         return;
     }

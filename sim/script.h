@@ -8,6 +8,8 @@
 #include "sim/lump.h"
 
 #define BAR_MOVE_MAX 8
+/* Per kind of weights a gather, a sum, two copies; what a layer keeps. */
+#define UNDER_MOVE_MAX (4 * WORK_WEIGHTS_MAX + 1)
 
 struct move {
     const struct lump_list *lumps;
@@ -29,7 +31,7 @@ struct bar {
 struct script {
     struct bar *bars;
     uint32_t bar_count;
-    struct move under[BAR_MOVE_MAX]; /* that travel under all of it */
+    struct move under[UNDER_MOVE_MAX]; /* that travel under all of it */
     uint32_t under_count;
     double host_s;    /* that launching all of it takes */
     double loss_frac; /* of the shorter of compute and messages that run at once */

@@ -81,7 +81,8 @@ static uint32_t count_peers(const struct work *work, const struct work_items *li
     uint32_t most = 1;
     for (uint32_t i = 0; i < list->count; i++) {
         const struct work_item *item = &list->items[i];
-        if (item->is_message && work->groups[item->message.group].ranks > most) {
+        if (item->is_message && item->message.group != NO_INDEX &&
+            work->groups[item->message.group].ranks > most) {
             most = work->groups[item->message.group].ranks;
         }
     }
@@ -413,7 +414,7 @@ static double room_bytes(void *state, const struct load *load, uint32_t stage)
     struct sim_stage moment;
     (void)state;
     sim_find_memory(load, stage, &row, &moment);
-    return row.capacity_bytes - row.peak_bytes;
+    return estimator_room_bytes(&row);
 }
 
 /* A stage runs its own slots one after another, whatever it waits for besides. Messages between

@@ -14,6 +14,7 @@ static void add_block(const struct work_block *block, double count, struct stage
     out->memory_bytes[MEMORY_GRADIENTS] += block->gradients_bytes * count;
     out->memory_bytes[MEMORY_OPTIMIZER] += block->optimizer_bytes * count;
     out->memory_bytes[MEMORY_CACHE] += block->cache_bytes * count;
+    out->host_bytes += block->host_bytes * count;
     *moments += block->moments_bytes * count;
 }
 
@@ -55,17 +56,19 @@ static double add_resident(const struct load *load, uint32_t stage, struct stage
 
 struct chunk_bytes {
     double saved, logits;
+    double host; /* in the host's memory, what is always there apart */
 };
 
 static struct chunk_bytes find_kept(const struct load *load, uint32_t stage, uint32_t local)
 {
     const struct work *work = load->work;
     const uint32_t chunk = load->stream->model_chunk[stage * work->shape.chunks + local];
-    struct chunk_bytes kept = {0.0, 0.0};
+    struct chunk_bytes kept = {0.0, 0.0, 0.0};
     for (uint32_t b = 0; b < work->block_count; b++) {
         const double count = (double)sim_find_counts(load, chunk)[b];
         kept.saved += work->blocks[b].saved_bytes * count;
         kept.logits += work->blocks[b].logits_bytes * count;
+        kept.host += work->blocks[b].host_saved_bytes * count;
     }
     return kept;
 }
@@ -137,7 +140,7 @@ static void walk_stage(const struct load *load, uint32_t stage, struct stage_est
     for (uint32_t local = 0; local < stream->shape.chunks; local++) {
         kept[local] = find_kept(load, stage, local);
     }
-    double most = -1.0;
+    double most = -1.0, most_host = 0.0;
     uint32_t live_count = 0;
     for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
         const struct slot *slot = &stream->slots[stage][i];
@@ -148,11 +151,13 @@ static void walk_stage(const struct load *load, uint32_t stage, struct stage_est
         assert(forward || live[slot->chunk] > 0);
         live[slot->chunk] += forward ? 1 : UINT32_MAX;
         live_count += forward ? 1 : UINT32_MAX;
-        struct chunk_bytes held = {0.0, 0.0};
+        struct chunk_bytes held = {0.0, 0.0, 0.0};
         for (uint32_t local = 0; local < stream->shape.chunks; local++) {
             held.saved += kept[local].saved * (double)live[local];
             held.logits += kept[local].logits * (double)live[local];
+            held.host += kept[local].host * (double)live[local];
         }
+        most_host = number_larger(most_host, held.host);
         log_level(log, stage, i, !forward, held.saved + held.logits);
         if (held.saved + held.logits > most) {
             most = held.saved + held.logits;
@@ -163,6 +168,7 @@ static void walk_stage(const struct load *load, uint32_t stage, struct stage_est
             moment->peak_block = find_owner(load, stage, live);
         }
     }
+    out->host_bytes += most_host;
     arena_release(&arena);
 }
 
@@ -185,6 +191,8 @@ static void add_all(const struct load *load, uint32_t stage, struct stage_estima
     const struct setup *setup = load->work->problem->setup;
     const struct runtime *runtime = setup->runtime;
     memset(out->memory_bytes, 0, sizeof out->memory_bytes);
+    out->host_bytes = 0.0;
+    out->host_capacity_bytes = work_host_bytes(load->work, work_find_site(load->work, stage));
     double alone = 0.0;
     const double moments = add_resident(load, stage, out, &alone);
     out->memory_bytes[MEMORY_CONTEXT] =
@@ -233,7 +241,7 @@ void sim_fill_memory(const struct step_run *run, struct arena *arena, struct sim
         const struct slot_tasks *tasks = &sim_find_tasks(run, run->warm_steps, 0)[slot];
         own->peak_at_s =
             world_find_s(&run->engine.world, engine_find_start(&run->engine, tasks->entry));
-        estimate->fits = estimate->fits && row->peak_bytes <= row->capacity_bytes;
+        estimate->fits = estimate->fits && estimator_fits(row);
         if (stage == 0 || estimator_is_fuller(row, estimate)) {
             estimate->peak_bytes = row->peak_bytes;
             estimate->capacity_bytes = row->capacity_bytes;

@@ -114,6 +114,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
                                        "bench",
                                        "training",
                                        "memory_efficiency",
+                                       "host",
                                        "scaleup",
                                        "scaleup_link",
                                        "pcie_gen",
@@ -141,6 +142,7 @@ bool accelerator_read_json(struct json_value object, struct arena *arena, struct
     good = json_read_quantity_or(object, "tdp", UNIT_WATTS, 0, &read.tdp_w, diag) && good;
     good = json_read_u32_or(object, "pcie_gen", 1, 7, 0, &read.pci_generation, diag) && good;
     good = scaleup_read(object, arena, &read.scaleup, diag) && good;
+    good = host_read(object, arena, &read.host, diag) && good;
     good = read_memory(object, &read, diag) && good;
     good = read_peaks(object, &read, diag) && good;
     good = read_gemm(object, arena, &read, diag) && good;
@@ -219,6 +221,7 @@ void accelerator_dump(const struct accelerator *accelerator, struct json_writer 
     if (accelerator->tdp_w > 0) {
         json_push_key_quantity(out, "tdp", UNIT_WATTS, accelerator->tdp_w);
     }
+    host_dump(&accelerator->host, out);
     member_dump_text("source", accelerator->source, out);
     json_pop_object(out);
 }

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "topologies/host.h"
 #include "topologies/scaleup.h"
 
 enum dtype { DTYPE_FP32, DTYPE_TF32, DTYPE_BF16, DTYPE_FP16, DTYPE_FP8, DTYPE_FP4, DTYPE_COUNT };
@@ -76,6 +77,7 @@ struct accelerator {
     struct accelerator_bench bench;
     struct accelerator_training training;
     double tdp_w;
+    struct host host; /* that such devices sit in, in this cluster */
     struct scaleup scaleup; /* for completing topology files; not dumped */
     uint32_t pci_generation; /* 0 if not given; not dumped */
     const char *source;                         /* provenance of the constants, for reports */

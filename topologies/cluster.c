@@ -57,13 +57,26 @@ static bool build_at(struct cluster *cluster, struct diag_place place, struct ar
     return true;
 }
 
+/* One tier for devices of all kinds. */
+static bool read_host(struct json_value object, struct arena *arena, struct cluster *out,
+                      struct diag *diag)
+{
+    struct host host = {.memory_bytes = 0};
+    const bool good = host_read(object, arena, &host, diag);
+    for (uint32_t i = 0; host.memory_bytes > 0 && i < out->accelerator_count; i++) {
+        out->accelerators[i].host = host;
+    }
+    return good;
+}
+
 static bool read_object(struct json_value object, const char *name,
                         const struct cluster_request *told, struct arena *arena,
                         struct cluster *out, struct diag *diag)
 {
     static const char *const keys[] = {"format",  "name",         "aliases", "source",
                                        "notes",   "accelerators", "device",  "levels",
-                                       "devices", "switches",     "links",   NULL};
+                                       "devices", "switches",     "links",   "host",
+                                       NULL};
     struct cluster read = {.level_count = 0};
     struct cluster_kinds kinds;
     bool levels = true;
@@ -88,6 +101,7 @@ static bool read_object(struct json_value object, const char *name,
            good;
     read.accelerators = kinds.accelerators;
     read.accelerator_count = kinds.count;
+    good = read_host(object, arena, &read, diag) && good;
     if (!good) {
         return false;
     }

@@ -107,6 +107,11 @@ static uint32_t find_kind(struct joining *joining, const struct accelerator *acc
     if (kind == out->accelerator_count) {
         out->accelerators[out->accelerator_count++] = *accelerator;
     }
+    /* equal devices in unlike computers: what the poorer one has */
+    struct host *have = &out->accelerators[kind].host;
+    if (host_share_bytes(&accelerator->host) < host_share_bytes(have)) {
+        *have = accelerator->host;
+    }
     return kind;
 }
 

@@ -1,4 +1,4 @@
-/* What the backward pass needs is kept, made again, moved away or packed. */
+/* What the backward pass needs is kept, made again or packed. */
 #include <string.h>
 
 #include "plan/plan.h"
@@ -7,7 +7,7 @@
 
 extern const struct policy policy_keep;
 
-static const char *const whats[] = {"keep", "recompute", "offload", "compress", NULL};
+static const char *const whats[] = {"keep", "recompute", "compress", NULL};
 static const char *const granularities[] = {"none", "selective", "full", "latents", NULL};
 
 static const struct policy_field fields[] = {
@@ -24,15 +24,10 @@ static const struct policy_field fields[] = {
     {.key = "layers",
      .kind = POLICY_FIELD_COUNT,
      .summary = "layers per stage chunk, the first ones; absent: all"},
-    {.key = "tier",
-     .kind = POLICY_FIELD_TEXT,
-     .summary = "where offloaded tensors go: host, disk, neighbour"},
     {.key = "ratio",
      .kind = POLICY_FIELD_NUMBER,
      .summary = "size before over size after compression"},
     {.key = "bits", .kind = POLICY_FIELD_COUNT, .summary = "bits per element kept"},
-    {.key = "prefetch", .kind = POLICY_FIELD_COUNT, .summary = "layers fetched back ahead"},
-    {.key = "resident", .kind = POLICY_FIELD_COUNT, .summary = "layers that stay on the device"},
     POLICY_SELECTOR_TENSORS,
     POLICY_SELECTORS,
 };
@@ -136,7 +131,7 @@ static const char *const identities[] = {
 
 const struct policy policy_keep = {
     .name = "keep",
-    .summary = "activations or states kept, recomputed, offloaded, compressed",
+    .summary = "activations or states kept, recomputed, compressed",
     .order = 20,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
