@@ -128,7 +128,8 @@ struct estimator {
                     struct estimate *out);
     /* Usable memory of one device of the largest kind. */
     double (*capacity_bytes)(void *state);
-    /* Capacity minus peak of one stage, on the device or on its host, the less of both; depends on that stage's counts only. */
+    /* Capacity minus peak of one stage, on the device or on its host, the less of both; depends on
+     * that stage's counts only. */
     double (*room_bytes)(void *state, const struct load *load, uint32_t stage);
     /* Never above combine's step_s for the same load, and much cheaper. */
     double (*bound)(void *state, const struct load *load);

@@ -40,9 +40,8 @@ const char *plan_rule_hint(const struct plan_rules *rules, const char *format, .
 static bool obeys(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     static void (*const kinds[])(struct plan_rules *) = {
-        plan_rule_mesh,     plan_rule_order,  plan_rule_schedule,
-        plan_rule_policies, plan_rule_agreement, plan_rule_needed,
-        plan_rule_axes,
+        plan_rule_mesh,      plan_rule_order,  plan_rule_schedule, plan_rule_policies,
+        plan_rule_agreement, plan_rule_needed, plan_rule_axes,
     };
     struct plan_rules rules = {.problem = problem, .plan = plan, .diag = diag, .good = true};
     if (plan->group_count == 0)

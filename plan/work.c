@@ -13,9 +13,8 @@
 const char *work_cause_name(enum work_cause cause)
 {
     static const char *const names[CAUSE_COUNT] = {
-        "partial sum", "gather",           "reshard",     "activation",
-        "gradient",    "parameter gather", "tied weight", "gradient norm",
-        "host copy"};
+        "partial sum",      "gather",      "reshard",       "activation", "gradient",
+        "parameter gather", "tied weight", "gradient norm", "host copy"};
     return names[cause];
 }
 

@@ -62,8 +62,8 @@ static void add_memory(struct work *work, struct work_block *block,
         gradient_bytes(work->problem) + (double)setup->runtime->gradient_copy_bytes;
     share_out(work->forward_only ? 0.0 : n * per_gradient / (double)weights->gradient_shards,
               weights->host_gradient_frac, &block->gradients_bytes, block);
-    block->moments_bytes += per_optimizer_shard * (double)optimizer->state_bytes *
-                            (1.0 - weights->host_optimizer_frac);
+    block->moments_bytes +=
+        per_optimizer_shard * (double)optimizer->state_bytes * (1.0 - weights->host_optimizer_frac);
     share_out(per_optimizer_shard * ((double)optimizer->state_bytes + master_bytes(work->problem)),
               weights->host_optimizer_frac, &block->optimizer_bytes, block);
     block->optimizer_bytes += n * weights->extra_state_bytes;
@@ -123,10 +123,10 @@ static void push_copies(struct work *work, struct work_block *block,
     const double n = (double)weights->elements;
     const double parameters = n * parameter_bytes(work->problem) * weights->host_parameter_frac /
                               (double)weights->parameter_shards;
-    const double gradients = weights->frozen ? 0.0
-                                             : n * gradient_bytes(work->problem) *
-                                                   weights->host_gradient_frac /
-                                                   (double)weights->gradient_shards;
+    const double gradients = weights->frozen
+                                 ? 0.0
+                                 : n * gradient_bytes(work->problem) * weights->host_gradient_frac /
+                                       (double)weights->gradient_shards;
     push_copy(&block->forward, parameters, OVERLAP_BLOCK, arena);
     if (block->backward.count > 0) {
         push_copy(&block->backward, parameters, OVERLAP_BLOCK, arena);
@@ -247,9 +247,9 @@ static void push_host_update(struct work *work, struct work_block *block,
 {
     const double moved = weights->host_optimizer_frac;
     const double n = (double)weights->elements / (double)weights->optimizer_shards;
-    const double gradients = work->forward_only ? 0.0
-                                                : gradient_bytes(work->problem) *
-                                                      (1.0 - weights->host_gradient_frac);
+    const double gradients =
+        work->forward_only ? 0.0
+                           : gradient_bytes(work->problem) * (1.0 - weights->host_gradient_frac);
     const double parameters = parameter_bytes(work->problem);
     const double ways = work->problem->setup->optimizer->in_place ? 2.0 : 1.0;
     push_copy(&block->update, n * moved * gradients, OVERLAP_NONE, arena);

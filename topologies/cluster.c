@@ -73,10 +73,9 @@ static bool read_object(struct json_value object, const char *name,
                         const struct cluster_request *told, struct arena *arena,
                         struct cluster *out, struct diag *diag)
 {
-    static const char *const keys[] = {"format",  "name",         "aliases", "source",
-                                       "notes",   "accelerators", "device",  "levels",
-                                       "devices", "switches",     "links",   "host",
-                                       NULL};
+    static const char *const keys[] = {"format",       "name",   "aliases", "source",  "notes",
+                                       "accelerators", "device", "levels",  "devices", "switches",
+                                       "links",        "host",   NULL};
     struct cluster read = {.level_count = 0};
     struct cluster_kinds kinds;
     bool levels = true;

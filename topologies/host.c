@@ -6,7 +6,8 @@
 #include "topologies/member.h"
 
 #define DEVICES_MAX 4096u
-#define BYTES_MAX 1e18
+#define BYTES_MAX 1e18 /* 1 EB */
+#define RATE_MAX 1e18
 
 bool host_check(const struct host *host)
 {
@@ -14,6 +15,32 @@ bool host_check(const struct host *host)
            (host->devices >= 1 && host->link_Bps > 0.0 && host->latency_s >= 0.0 &&
             host->memory_Bps > 0.0 && host->memory_efficiency_frac > 0.0 &&
             host->memory_efficiency_frac <= 1.0);
+}
+
+/* Readers of quantities let 0 pass. */
+static bool are_above_zero(struct json_value object, double memory_bytes, const struct host *read,
+                           struct diag *diag)
+{
+    const struct {
+        const char *key, *unit;
+        double value, most;
+    } amounts[] = {
+        {"memory", "B", memory_bytes, BYTES_MAX},
+        {"link", "B/s", read->link_Bps, RATE_MAX},
+        {"memory_bandwidth", "B/s", read->memory_Bps, RATE_MAX},
+        {"memory_efficiency", "", read->memory_efficiency_frac, 1.0},
+    };
+    bool good = true;
+    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++) {
+        if (amounts[i].value <= 0.0 || amounts[i].value > amounts[i].most) {
+            good = diag_push(diag, DIAG_T322, json_place(json_find(object, amounts[i].key)),
+                             "leave 'host' out where plans cannot use one",
+                             "host: '%s' is %g %s: it must be above 0 and at most %g %s",
+                             amounts[i].key, amounts[i].value, amounts[i].unit, amounts[i].most,
+                             amounts[i].unit);
+        }
+    }
+    return good;
 }
 
 bool host_read(struct json_value object, struct arena *arena, struct host *out, struct diag *diag)
@@ -33,8 +60,7 @@ bool host_read(struct json_value object, struct arena *arena, struct host *out, 
     good = json_read_quantity(host, "memory", UNIT_BYTES, &bytes, diag) && good;
     good = json_read_u32(host, "devices", 1, DEVICES_MAX, &read.devices, diag) && good;
     good = json_read_quantity(host, "link", UNIT_BYTES_PER_SECOND, &read.link_Bps, diag) && good;
-    good =
-        json_read_quantity_or(host, "latency", UNIT_SECONDS, 0, &read.latency_s, diag) && good;
+    good = json_read_quantity_or(host, "latency", UNIT_SECONDS, 0, &read.latency_s, diag) && good;
     good = json_read_quantity(host, "memory_bandwidth", UNIT_BYTES_PER_SECOND, &read.memory_Bps,
                               diag) &&
            good;
@@ -45,10 +71,8 @@ bool host_read(struct json_value object, struct arena *arena, struct host *out, 
         return false;
     }
     read.memory_bytes = bytes < BYTES_MAX ? (uint64_t)bytes : 0;
-    if (read.memory_bytes == 0 || !host_check(&read)) {
-        return diag_push(diag, DIAG_T322, json_place(host), NULL,
-                         "a host has memory, a link and a bandwidth above 0, and below 1 EB: leave "
-                         "'host' out where plans cannot use one");
+    if (!are_above_zero(host, bytes, &read, diag)) {
+        return false;
     }
     *out = read;
     return true;
@@ -73,8 +97,7 @@ void host_dump(const struct host *host, struct json_writer *out)
 
 double host_share_bytes(const struct host *host)
 {
-    return host->memory_bytes == 0 ? 0.0
-                                   : (double)host->memory_bytes / (double)host->devices;
+    return host->memory_bytes == 0 ? 0.0 : (double)host->memory_bytes / (double)host->devices;
 }
 
 double host_copy_Bps(const struct host *host)

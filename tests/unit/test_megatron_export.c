@@ -376,8 +376,8 @@ static const struct {
      DIAG_X605, "2 ranks of cp"},
     {"toy-gqa-8l", ANY, DP8 ONE POLICIES(FULL(", \"layer_range\": \"0-3\"")), DIAG_X605,
      "layer_range"},
-    {"toy-gqa-8l", ANY, DP8 ONE POLICIES("{\"kind\": \"keep\", \"what\": \"offload\"}"), DIAG_X605,
-     "offload"},
+    {"toy-gqa-8l", ANY, DP8 ONE POLICIES("{\"kind\": \"offload\", \"tensors\": [\"parameters\"]}"),
+     DIAG_X605, "offload"},
     {"toy-gqa-8l", ANY,
      DP8 ONE POLICIES("{\"kind\": \"keep\", \"what\": \"recompute\", \"granularity\": "
                       "\"selective\", \"layers\": 3}"),
