@@ -176,6 +176,14 @@ static double update_of(const struct piece *piece)
 {
     return piece->update_s;
 }
+static double update_copy_of(const struct piece *piece)
+{
+    return piece->update_copy_s;
+}
+static double copy_of(const struct piece *piece)
+{
+    return piece->copy_s;
+}
 static double stale_of(const struct piece *piece)
 {
     return piece->stale_s;
@@ -290,7 +298,12 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
                  out->cost_s);
     }
     out->busy_s = sum_of(out->cost_s);
-    out->cost_s[COST_OPTIMIZER] += stage_sum(load, account->notes->stream, stage, update_of);
+    const struct stream *stream = account->notes->stream;
+    const double copies_s = stage_sum(load, stream, stage, update_copy_of);
+    out->cost_s[COST_OPTIMIZER] += stage_sum(load, stream, stage, update_of) - copies_s;
+    out->cost_s[COST_HOST] += copies_s;
+    out->host_copy_s =
+        copies_s + stage_sum(load, stream, stage, copy_of) * work->shape.micro_batches;
     out->cost_s[COST_OVERHEAD] += work->problem->setup->runtime->step_overhead_s;
     double sync = costmodel_sync_end_s(load, account->notes, account->result, stage) -
                   account->result->stage_end_s[stage];

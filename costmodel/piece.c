@@ -75,6 +75,17 @@ static double exchange_s(const struct place *place, const struct work_message *m
     return seconds;
 }
 
+static double copies_s(const struct place *place, const struct work_items *list)
+{
+    double seconds = 0.0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct work_item *item = &list->items[i];
+        const bool copies = item->is_message && item->message.dim == WORK_HOST;
+        seconds += copies ? exchange_s(place, &item->message) : 0.0;
+    }
+    return seconds;
+}
+
 static void add_message(struct tally *tally, const struct work_message *message)
 {
     const double seconds = exchange_s(tally->place, message) / (double)message->period *
@@ -274,6 +285,8 @@ void costmodel_piece(struct costmodel *model, const struct work *work, uint32_t 
     }
     out->block = which;
     out->update_s = list_s(&place, &which->update, update_s, NULL);
+    out->update_copy_s = update_s[COST_HOST];
+    out->copy_s = copies_s(&place, &which->forward) + copies_s(&place, &which->backward);
     add_sums(&place, &which->gather, &out->gather_s, &out->stale_s);
     add_sums(&place, &which->sync, &out->sync_s, &out->stale_s);
 }

@@ -45,6 +45,26 @@ double estimator_room_bytes(const struct stage_estimate *stage)
     return stage->host_bytes > 0.0 ? number_smaller(device, host) : device;
 }
 
+bool estimator_find_shortage(const struct estimate *estimate, struct shortage *out)
+{
+    double most = 0.0;
+    for (uint32_t i = 0; i < 2 * estimate->stage_count; i++) {
+        const bool on_host = i >= estimate->stage_count;
+        const uint32_t at = i % estimate->stage_count;
+        const struct stage_estimate *stage = &estimate->stages[at];
+        const struct shortage own = {
+            .stage = at,
+            .on_host = on_host,
+            .needed_bytes = on_host ? stage->host_bytes : stage->peak_bytes,
+            .capacity_bytes = on_host ? stage->host_capacity_bytes : stage->capacity_bytes};
+        if (own.needed_bytes - own.capacity_bytes > most && !(on_host && most > 0.0)) {
+            most = own.needed_bytes - own.capacity_bytes;
+            *out = own;
+        }
+    }
+    return most > 0.0;
+}
+
 bool estimator_is_fuller(const struct stage_estimate *stage, const struct estimate *than)
 {
     return stage->capacity_bytes == than->capacity_bytes

@@ -52,6 +52,8 @@ struct piece {
     double stale_s;          /* sums that a later step waits for: they only have to end within a
                               * step */
     double update_s;
+    double copy_s;           /* of copies to and from the host, hidden or not, per micro-batch */
+    double update_copy_s;    /* part of update_s */
     const struct work_block *block;
 };
 
@@ -92,6 +94,7 @@ struct stage_estimate {
     double idle_bytes; /* held by a caching allocator beyond the peak, as tools of the driver see
                         * it, given back before it refuses: passing buffers of unlike sizes */
     double host_bytes, host_capacity_bytes; /* of one device in its host's memory */
+    double host_copy_s; /* a step's copies to and from there; COST_HOST is what of it shows */
     double busy_s;
 };
 
@@ -108,6 +111,14 @@ struct estimate {
 bool estimator_fits(const struct stage_estimate *stage);
 /* What is left of the scarcer of both. */
 double estimator_room_bytes(const struct stage_estimate *stage);
+/* The stage that lacks most, on its devices or on their hosts, the devices first. */
+struct shortage {
+    uint32_t stage;
+    bool on_host;
+    double needed_bytes, capacity_bytes; /* of one device */
+};
+/* Of an estimate with stages; false: nothing lacks. */
+bool estimator_find_shortage(const struct estimate *estimate, struct shortage *out);
 /* Has the stage less room than the fullest of the estimate so far? */
 bool estimator_is_fuller(const struct stage_estimate *stage, const struct estimate *than);
 

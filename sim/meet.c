@@ -166,6 +166,9 @@ static struct meet_cell *find_row(struct meet *meet)
 struct meet_cell *meet_find(struct meet *meet, const struct work_message *message,
                             struct engine_label label, double share)
 {
+    if (message->group == NO_INDEX) {
+        return NULL;
+    }
     const struct rank_group *group = &meet->work->groups[message->group];
     if (group->ranks < 2 || message->bytes == 0.0) {
         return NULL;

@@ -138,6 +138,41 @@ static void charge_slots(struct walk *walk)
     }
 }
 
+static double sum_over(const struct walk *walk, double (*value)(const struct piece *))
+{
+    const struct load *load = walk->run->load;
+    const struct piece *pieces = estimator_pieces(load, walk->stage);
+    double sum_s = 0.0;
+    for (uint32_t local = 0; local < load->work->shape.chunks; local++) {
+        const uint32_t *counts =
+            sim_find_counts(load, sim_find_chunk(walk->run, walk->stage, local));
+        for (uint32_t block = 0; block < load->work->block_count; block++) {
+            sum_s += value(&pieces[block]) * (double)counts[block];
+        }
+    }
+    return sum_s;
+}
+
+static double update_of(const struct piece *piece)
+{
+    return piece->update_s;
+}
+static double update_copy_of(const struct piece *piece)
+{
+    return piece->update_copy_s;
+}
+static double copy_of(const struct piece *piece)
+{
+    return piece->copy_s;
+}
+
+/* Of the update's time. */
+static double find_copies_frac(const struct walk *walk)
+{
+    const double copies_s = sum_over(walk, update_copy_of);
+    return copies_s > 0.0 ? copies_s / sum_over(walk, update_of) : 0.0;
+}
+
 static void charge_end(struct walk *walk)
 {
     const struct work *work = walk->run->load->work;
@@ -148,7 +183,9 @@ static void charge_end(struct walk *walk)
     charge(walk, COST_DIM + work->tied.dim, own->tied_end_s);
     charge(walk, COST_BUBBLE, end->barrier_s);
     charge(walk, COST_DIM + work->norm.dim, end->normed_s);
-    charge(walk, COST_OPTIMIZER, end->normed_s + own->update_s);
+    const double updated_s = end->normed_s + own->update_s;
+    charge(walk, COST_OPTIMIZER, updated_s - own->update_s * find_copies_frac(walk));
+    charge(walk, COST_HOST, updated_s);
     charge(walk, COST_BUBBLE, end->updated_s);
     charge(walk, COST_OVERHEAD, end->end_s);
 }
@@ -209,7 +246,10 @@ static void account_lane(const struct step_run *run, uint32_t stage, uint32_t la
 static void account_stage(const struct step_run *run, uint32_t stage, struct sim_result *out)
 {
     struct stage_estimate *row = &out->estimate.stages[stage];
+    const struct walk walk = {.run = run, .stage = stage};
     account_lane(run, stage, 0, row, &out->stages[stage]);
+    row->host_copy_s = sum_over(&walk, copy_of) * run->load->work->shape.micro_batches +
+                       sum_over(&walk, update_copy_of);
     for (uint32_t lane = 1; lane < run->lanes; lane++) {
         struct stage_estimate other;
         struct sim_stage moment = out->stages[stage];

@@ -34,6 +34,9 @@ static bool tell(struct comparison *comparison, uint32_t place, enum work_cause 
 static bool compare_message(struct comparison *comparison, const struct work_message *message)
 {
     const struct work *work = comparison->work;
+    if (message->group == NO_INDEX) {
+        return true;
+    }
     const struct rank_group *group = &work->groups[message->group];
     const uint32_t places = work_count_lanes(work) * work->shape.stages;
     struct lump_request request = {message->kind, group, 0, message->bytes};

@@ -52,6 +52,18 @@ static void add_moves(const struct script_place *place, const struct work_items 
     }
 }
 
+static double copies_s(const struct script_place *place, const struct work_items *list)
+{
+    double seconds = 0.0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct work_item *item = &list->items[i];
+        if (item->is_message && item->message.dim == WORK_HOST) {
+            seconds += script_find_move(place, &item->message).seconds;
+        }
+    }
+    return seconds;
+}
+
 static bool same_items(const struct work_items *a, const struct work_items *b)
 {
     return a->items == b->items && a->count == b->count;
@@ -76,6 +88,8 @@ void sim_piece(struct sim *sim, const struct work *work, uint32_t block, uint32_
     out->block = which;
     out->gather_s = out->sync_s = out->stale_s = 0.0;
     out->update_s = run_script(&place, &which->update, update_s, &none_s);
+    out->update_copy_s = update_s[COST_HOST];
+    out->copy_s = copies_s(&place, &which->forward) + copies_s(&place, &which->backward);
     add_moves(&place, &which->gather, &out->gather_s, &out->stale_s);
     add_moves(&place, &which->sync, &out->sync_s, &out->stale_s);
 }

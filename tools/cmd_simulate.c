@@ -182,6 +182,7 @@ static void push_stages(const struct sim_result *result, struct json_writer *out
         json_push_key_double(out, "peak_memory_bytes", stage->peak_bytes);
         json_push_key_double(out, "peak_at_s", stage->peak_at_s);
         json_push_key_double(out, "peak_live", stage->live_micro_batches);
+        report_push_host(&result->estimate.stages[i], out);
         json_pop_object(out);
     }
     json_pop_array(out);
@@ -277,7 +278,8 @@ static void dump_people(struct command *command, const struct answer *answer)
     text_push(out, "memory   %s of %s usable per device%s\n",
               report_bytes(arena, result->estimate.peak_bytes),
               report_bytes(arena, result->estimate.capacity_bytes),
-              result->estimate.fits ? "" : ": DOES NOT FIT");
+              report_is_over(&result->estimate) ? ": DOES NOT FIT" : "");
+    report_dump_host(command, &answer->question, &result->estimate);
     dump_stages(command, result);
     critical_path_dump(command, &answer->question.cluster, result);
     if (answer->decomposed) {

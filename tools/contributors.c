@@ -104,6 +104,25 @@ static bool is_fitted(const struct search *search, const struct rank_group *grou
     return group->ranks > 1;
 }
 
+/* The slowest of the kinds of device that the site has. */
+static void add_copy(struct search *search, const struct work_message *message,
+                     const char *direction, double times)
+{
+    const struct work *work = search->plan->work;
+    struct contributor one = {.op = work_cause_name(message->cause),
+                              .direction = direction,
+                              .origin = PROVENANCE_ANALYTIC,
+                              .basis = "link of the host tier",
+                              .beside = message->overlap != OVERLAP_NONE};
+    for (uint32_t i = 0; i < work_count_kinds(work, search->site); i++) {
+        const uint32_t kind = work_find_kind(work, search->site, i);
+        one.seconds =
+            number_larger(one.seconds,
+                          times * prices_copy_s(search->judge.prices, kind, message->bytes));
+    }
+    add(search, &one);
+}
+
 static void add_message(struct search *search, const struct work_message *message,
                         const char *direction, double times)
 {
@@ -132,7 +151,8 @@ static void add_list(struct search *search, const struct work_items *list, const
     const struct work_compute *joined[JOINED_MAX];
     for (uint32_t i = 0; i < list->count;) {
         if (list->items[i].is_message) {
-            add_message(search, &list->items[i++].message, direction, times);
+            const struct work_message *message = &list->items[i++].message;
+            (message->dim == WORK_HOST ? add_copy : add_message)(search, message, direction, times);
             continue;
         }
         uint32_t count = 0;

@@ -34,11 +34,8 @@ static const char *why_none(const struct explanation *explanation,
     if (result->least_over.plan == NULL) {
         return "nothing fits in memory";
     }
-    const struct estimate *estimate = &result->least_over.estimate;
-    const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
-    return text_build(arena, "does not fit: at best %s over on stage %u",
-                      report_bytes(arena, stage->peak_bytes - stage->capacity_bytes),
-                      estimate->fullest_stage);
+    return text_build(arena, "does not fit: at best %s",
+                      report_shortage(arena, &result->least_over.estimate));
 }
 
 static void search(struct explanation *explanation, struct forced *forced)

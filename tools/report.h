@@ -66,8 +66,18 @@ void report_dump_certificate(struct command *command, const struct certificate *
                              double best_s);
 /* What the times rest on. */
 void report_dump_provenance(struct command *command, const struct verdict *verdict);
-/* Which stage lacks memory, how much, for what. */
+/* The memory of one stage by what is in it. */
+void report_dump_memory(struct command *command, const struct estimate *estimate, uint32_t which);
+/* Its devices have no room; hosts, which have a line of their own, left aside. */
+bool report_is_over(const struct estimate *estimate);
+/* What is in the hosts' memory, how long it is on its way; nothing where that is not used. */
+void report_dump_host(struct command *command, const struct question *question,
+                      const struct estimate *estimate);
+void report_push_host(const struct stage_estimate *stage, struct json_writer *out);
+/* Which stage lacks memory, on its devices or their hosts, how much, for what. */
 void report_dump_shortage(struct command *command, const struct estimate *estimate);
+/* Arena text: "1.5 GiB over on stage 2". */
+const char *report_shortage(struct arena *arena, const struct estimate *estimate);
 
 /* --- a whole run, where --tokens asks for one ------------------------------------------------- */
 extern const struct flag report_run_flags[];

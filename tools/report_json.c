@@ -96,6 +96,7 @@ static void push_memory(const struct stage_estimate *stage, struct json_writer *
     json_push_key_double(out, "peak_bytes", stage->peak_bytes);
     json_push_key_double(out, "first_step_peak_bytes", stage->first_step_peak_bytes);
     json_push_key_double(out, "capacity_bytes", stage->capacity_bytes);
+    report_push_host(stage, out);
 }
 
 static void push_layers(const struct plan_schedule *schedule, uint32_t stage,

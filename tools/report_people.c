@@ -182,7 +182,8 @@ static void dump_rates(struct command *command, const struct question *question,
     if (estimate->stage_count > 1) {
         text_push(out, ", on the %s stage, %u", fullest_word(estimate), estimate->fullest_stage);
     }
-    text_push(out, "%s\n", estimate->fits ? "" : ": DOES NOT FIT");
+    text_push(out, "%s\n", report_is_over(estimate) ? ": DOES NOT FIT" : "");
+    report_dump_host(command, question, estimate);
 }
 
 /* --- tables -------------------------------------------------------------------------------- */
@@ -192,8 +193,9 @@ const char *report_cost_name(uint32_t cost, struct arena *arena)
 {
     static const char *const names[COST_DIM] = {"compute", "recomputation", "optimizer",
                                                 "host overhead", "idle (bubble)"};
-    return cost < COST_DIM
-               ? names[cost]
+    return cost < COST_DIM ? names[cost]
+           : cost == COST_HOST
+               ? "host copies"
                : text_build(arena, "%s communication", dim_table[cost - COST_DIM]->name);
 }
 
@@ -230,7 +232,7 @@ const char *report_memory_name(uint32_t class)
     return names[class];
 }
 
-static void dump_memory(struct command *command, const struct estimate *estimate, uint32_t which)
+void report_dump_memory(struct command *command, const struct estimate *estimate, uint32_t which)
 {
     static const char *const headings[] = {"where the memory goes", ">size", ">of usable", NULL};
     const struct stage_estimate *stage = &estimate->stages[which];
@@ -258,7 +260,7 @@ void report_dump_verdict(struct command *command, const struct question *questio
     report_dump_flags(command, "plan", verdict->plan, &question->runtime);
     dump_rates(command, question, verdict);
     dump_breakdown(command, &verdict->estimate);
-    dump_memory(command, &verdict->estimate, verdict->estimate.fullest_stage);
+    report_dump_memory(command, &verdict->estimate, verdict->estimate.fullest_stage);
     report_dump_stages(command, question, verdict);
 }
 
@@ -275,18 +277,6 @@ void report_dump_provenance(struct command *command, const struct verdict *verdi
         }
     }
     text_push(&command->out, ".\n");
-}
-
-void report_dump_shortage(struct command *command, const struct estimate *estimate)
-{
-    struct arena *arena = command->arena;
-    const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
-    text_push(&command->out,
-              "It needs %s on stage %u of %u, %s more than the %s usable per device.\n",
-              report_bytes(arena, stage->peak_bytes), estimate->fullest_stage,
-              estimate->stage_count, report_bytes(arena, stage->peak_bytes - stage->capacity_bytes),
-              report_bytes(arena, stage->capacity_bytes));
-    dump_memory(command, estimate, estimate->fullest_stage);
 }
 
 /* --- the certificate ----------------------------------------------------------------------- */

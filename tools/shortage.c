@@ -46,10 +46,28 @@ static uint32_t find_degree(struct command *command, const struct question *ques
     return above;
 }
 
-static double over_bytes(const struct estimate *estimate)
+static void push_least_over(struct command *command, const struct question *question,
+                            const struct ranked_plan *least_over, struct json_writer *out)
 {
-    const struct stage_estimate *stage = &estimate->stages[estimate->fullest_stage];
-    return stage->peak_bytes - stage->capacity_bytes;
+    const struct estimate *estimate = &least_over->estimate;
+    struct shortage shortage;
+    if (least_over->plan == NULL || !estimator_find_shortage(estimate, &shortage)) {
+        return;
+    }
+    const struct stage_estimate *stage = &estimate->stages[shortage.stage];
+    json_push_key_double(out, "over_bytes", shortage.needed_bytes - shortage.capacity_bytes);
+    json_push_key_bool(out, "on_host", shortage.on_host);
+    json_push_key_u64(out, "stage", shortage.stage);
+    report_push_configuration(command, &question->problem, least_over->plan, out);
+    json_push_key(out, "memory");
+    json_push_object(out);
+    for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
+        json_push_key_double(out, estimator_memory_key((enum memory_class)i),
+                             stage->memory_bytes[i]);
+    }
+    json_push_key_double(out, "capacity_bytes", stage->capacity_bytes);
+    report_push_host(stage, out);
+    json_pop_object(out);
 }
 
 void shortage_push(struct command *command, const struct question *question,
@@ -59,21 +77,7 @@ void shortage_push(struct command *command, const struct question *question,
     const uint32_t degree = find_degree(command, question, options);
     json_push_key(out, "nothing_fits");
     json_push_object(out);
-    if (result->least_over.plan != NULL) {
-        const struct estimate *estimate = &result->least_over.estimate;
-        json_push_key_double(out, "over_bytes", over_bytes(estimate));
-        json_push_key_u64(out, "stage", estimate->fullest_stage);
-        report_push_configuration(command, &question->problem, result->least_over.plan, out);
-        json_push_key(out, "memory");
-        json_push_object(out);
-        for (uint32_t i = 0; i < MEMORY_CLASS_COUNT; i++) {
-            json_push_key_double(out, estimator_memory_key((enum memory_class)i),
-                                 estimate->stages[estimate->fullest_stage].memory_bytes[i]);
-        }
-        json_push_key_double(out, "capacity_bytes",
-                             estimate->stages[estimate->fullest_stage].capacity_bytes);
-        json_pop_object(out);
-    }
+    push_least_over(command, question, &result->least_over, out);
     json_push_key(out, "fits_with_devices");
     if (degree == 0) {
         json_push_null(out);
