@@ -116,9 +116,8 @@ static void add_copy(struct search *search, const struct work_message *message,
                               .beside = message->overlap != OVERLAP_NONE};
     for (uint32_t i = 0; i < work_count_kinds(work, search->site); i++) {
         const uint32_t kind = work_find_kind(work, search->site, i);
-        one.seconds =
-            number_larger(one.seconds,
-                          times * prices_copy_s(search->judge.prices, kind, message->bytes));
+        one.seconds = number_larger(
+            one.seconds, times * prices_copy_s(search->judge.prices, kind, message->bytes));
     }
     add(search, &one);
 }
