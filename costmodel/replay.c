@@ -109,31 +109,28 @@ static void price_steps(const struct replay_plan *plan, const struct replay_time
     }
 }
 
-uint32_t replay_find_queue(const struct replay_plan *plan, const struct replay_step *step)
+struct replay_transfer replay_find_transfer(const struct replay_plan *plan, uint32_t index)
 {
-    const uint32_t kind = step->cost / plan->chunk_count;
-    uint32_t queue = step->cost % plan->chunk_count;
-    if (kind == SLOT_BACKWARD || kind == SLOT_INPUT_GRADIENT || kind == COST_AWAIT_BACKWARD) {
-        queue += plan->chunk_count;
-    } else if (kind != SLOT_FORWARD && kind != COST_AWAIT_FORWARD) {
-        return REPLAY_NO_QUEUE;
-    }
-    return step->source != 0 && plan->in_order[queue] ? queue : REPLAY_NO_QUEUE;
+    const uint32_t cost = plan->steps[index].cost, chunk = cost % plan->chunk_count;
+    const uint32_t kind = cost / plan->chunk_count;
+    const bool forward = kind == SLOT_FORWARD || kind == COST_AWAIT_FORWARD;
+    const uint32_t way = forward ? 0 : 1;
+    assert(plan->steps[index].source != 0);
+    return (struct replay_transfer){way, forward ? chunk - 1 : chunk,
+                                    plan->queues[way * plan->chunk_count + chunk]};
 }
 
 uint32_t replay_find_before(const struct replay_plan *plan, uint32_t index)
 {
-    const uint32_t queue = replay_find_queue(plan, &plan->steps[index]);
-    do {
-        index--;
-    } while (index > 0 && replay_find_queue(plan, &plan->steps[index]) != queue);
-    return index;
-}
-
-double replay_queue_time(const struct replay_plan *plan, const struct replay_times *times,
-                         uint32_t queue)
-{
-    return times->queue_s[queue < plan->chunk_count ? queue - 1 : queue - plan->chunk_count];
+    const struct replay_transfer own = replay_find_transfer(plan, index);
+    uint32_t at = 2 * plan->steps[index].source + own.way;
+    while (at-- > 0) {
+        const uint32_t receiver = plan->receivers[at];
+        if (receiver != 0 && replay_find_transfer(plan, receiver).queue == own.queue) {
+            return receiver;
+        }
+    }
+    return 0;
 }
 
 /* Seconds between two transfers that model chunk `chunk` sends at least: it makes them. */
@@ -152,18 +149,49 @@ static double make_s(const struct replay_plan *plan, const struct replay_times *
     return plan->has_pairs && pair_frac(times) < 1 ? pair_frac(times) * least_s : least_s;
 }
 
+/* Queue of what crosses behind model chunk `boundary`, forward or back. */
+static uint32_t queue_of(const struct replay_plan *plan, uint32_t boundary, bool back)
+{
+    return plan->queues[back ? plan->chunk_count + boundary : boundary + 1];
+}
+
+/* Longest transfer of each queue. */
+static void find_longest(const struct replay_plan *plan, const struct replay_times *times,
+                         double *longest_s)
+{
+    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
+        longest_s[i] = 0;
+    }
+    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
+        const uint32_t boundary = i / 2;
+        const bool back = i % 2 == 1;
+        if (boundary + 1 < plan->chunk_count && replay_crosses(plan, boundary)) {
+            double *longest = &longest_s[queue_of(plan, boundary, back)];
+            const double own_s = read_time(back ? times->send_back_s : times->send_s, boundary);
+            *longest = own_s > *longest ? own_s : *longest;
+        }
+    }
+}
+
 /* Links that are faster than what they carry is made never make anybody wait. */
-static bool may_queue(const struct replay_plan *plan, const struct replay_times *times)
+static bool may_queue(const struct replay_plan *plan, const struct replay_times *times,
+                      double *longest_s)
 {
     bool may = false;
     if (times->queue_s == NULL || times->send_blocks) {
         return false;
     }
-    for (uint32_t i = 0; i + 1 < plan->chunk_count; i++) {
-        may = may ||
-              (replay_crosses(plan, i) && (times->queue_s[i] > make_s(plan, times, false, i) ||
-                                           (times->send_back_s != NULL &&
-                                            times->queue_s[i] > make_s(plan, times, true, i + 1))));
+    find_longest(plan, times, longest_s);
+    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
+        const uint32_t boundary = i / 2;
+        const bool back = i % 2 == 1;
+        if (boundary + 1 < plan->chunk_count && replay_crosses(plan, boundary)) {
+            const double gap_s =
+                plan->pairs_meet ? 0 : make_s(plan, times, back, back ? boundary + 1 : boundary);
+            const double own_s = read_time(back ? times->send_back_s : times->send_s, boundary);
+            may = may || longest_s[queue_of(plan, boundary, back)] + times->queue_s[boundary] >
+                             own_s + gap_s;
+        }
     }
     return may;
 }
@@ -179,10 +207,23 @@ struct replay_scratch replay_find_scratch(const struct replay_plan *plan,
     scratch.chunk_start_s = scratch.stage_end_s + plan->shape.stages;
     scratch.chunk_end_s = scratch.chunk_start_s + plan->chunk_count;
     scratch.last_s = scratch.chunk_end_s + plan->chunk_count;
-    if (may_queue(plan, times)) {
+    if (may_queue(plan, times, scratch.last_s)) {
         scratch.arrival_s = scratch.last_s + (size_t)2 * plan->chunk_count;
     }
     return scratch;
+}
+
+/* The transfer to the step sets out as its source ends. */
+static void send(const struct replay_plan *plan, const struct replay_times *times,
+                 const struct replay_scratch *scratch, uint32_t receiver)
+{
+    const struct replay_step *step = &plan->steps[receiver];
+    const struct replay_transfer transfer = replay_find_transfer(plan, receiver);
+    const double before_s = scratch->last_s[transfer.queue];
+    const double free_s = before_s + times->queue_s[transfer.boundary];
+    double arrival_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
+    arrival_s = before_s >= 0 && free_s > arrival_s ? free_s : arrival_s;
+    scratch->last_s[transfer.queue] = scratch->arrival_s[receiver] = arrival_s;
 }
 
 static void sweep_queues(const struct replay_plan *plan, const struct replay_times *times,
@@ -193,17 +234,16 @@ static void sweep_queues(const struct replay_plan *plan, const struct replay_tim
     }
     for (uint32_t i = 1; i < plan->step_count; i++) {
         const struct replay_step *step = &plan->steps[i];
-        const uint32_t queue = replay_find_queue(plan, step);
-        double arrival_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
-        if (queue != REPLAY_NO_QUEUE) {
-            const double before_s = scratch->last_s[queue];
-            const double free_s = before_s + replay_queue_time(plan, times, queue);
-            arrival_s = before_s >= 0 && free_s > arrival_s ? free_s : arrival_s;
-            scratch->last_s[queue] = arrival_s;
+        if (step->source == 0) {
+            scratch->arrival_s[i] = scratch->costs[step->cost].delay_s;
         }
-        scratch->arrival_s[i] = arrival_s;
         scratch->end_s[i] =
             replay_find_start(scratch, plan, i) + scratch->costs[step->cost].duration_s;
+        for (uint32_t way = 0; way < 2; way++) {
+            if (plan->receivers[2 * i + way] != 0) {
+                send(plan, times, scratch, plan->receivers[2 * i + way]);
+            }
+        }
     }
 }
 

@@ -3,7 +3,8 @@
  *
  * A slot starts when the slot before it on its stage has ended and, coming from another stage,
  * what it needs has arrived. A transfer between two chunks of one stage costs nothing. Transfers
- * between the same two chunks, one way, queue for their link; others do not. */
+ * from one stage to another queue for their link in the order in which they are sent, the forward
+ * of a pair before its backward; others do not. */
 #ifndef SHARDPLAN_COSTMODEL_REPLAY_H
 #define SHARDPLAN_COSTMODEL_REPLAY_H
 
@@ -24,9 +25,9 @@ struct replay_times {
     const double
         *send_s; /* activations of model chunk i to i+1, read where i+1 exists; may be NULL */
     const double *send_back_s; /* gradients of model chunk i+1 to i; may be NULL */
-    /* A transfer i to i+1, or i+1 to i, keeps its link for so long: the next that way arrives no
-     * earlier than so long behind it. NULL: a link carries any number at once. Without meaning
-     * where transfers block their sender, which makes the next one later. */
+    /* A transfer i to i+1, or i+1 to i, takes its link for so long: it arrives no earlier than so
+     * long behind the one before. NULL: a link carries any number at once. Without meaning where
+     * transfers block their sender, which makes the next one later. */
     const double *queue_s;
     const double
         *release_s; /* no forward of model chunk i starts before (parameter gathers); may be NULL */
@@ -57,10 +58,11 @@ struct replay_plan {
     uint32_t *chunk_last;  /* [model chunk] its last slot: from here on its gradients are whole */
     uint32_t *chunk_stage; /* [model chunk] */
     uint32_t *slot_counts[SLOT_KIND_COUNT]; /* [model chunk] slots of the kind */
-    /* [way * chunk_count + model chunk] what the chunk receives comes in the order in which it is
-     * sent: forward (way 0), backward (way 1). Else those transfers are not taken to queue. */
-    bool *in_order;
-    bool has_pairs;
+    uint32_t *receivers;   /* [2 * step + way] what its transfer forward (way 0), backward (way 1)
+                            * is for; 0: none */
+    uint32_t *queues;      /* [way * chunk_count + model chunk] one number for all that the chunk's
+                            * stage receives from the same other stage */
+    bool has_pairs, pairs_meet; /* two transfers of a pair go to one stage */
     uint32_t *pair_counts[SLOT_KIND_COUNT]; /* [model chunk] of them in pairs */
 };
 

@@ -185,19 +185,49 @@ static size_t count_steps(const struct stream *stream, uint32_t stage)
     return count;
 }
 
-/* Steps of a stage stand in the order in which it runs them. */
-static void find_order(struct replay_plan *plan, uint32_t *last)
+/* Stage that what comes to the chunk that way is from; its own: nothing comes. */
+static uint32_t sender_of(const struct replay_plan *plan, uint32_t way, uint32_t chunk)
 {
+    const uint32_t depth = chunk % plan->chain_length;
+    if (way == 0) {
+        return plan->chunk_stage[depth == 0 ? chunk : chunk - 1];
+    }
+    return plan->chunk_stage[depth + 1 == plan->chain_length ? chunk : chunk + 1];
+}
+
+/* The first of all ways into the chunk's stage from the same other one. */
+static uint32_t find_queue(const struct builder *builder, uint32_t way, uint32_t chunk)
+{
+    const struct replay_plan *plan = builder->plan;
+    const uint32_t stage = plan->chunk_stage[chunk], from = sender_of(plan, way, chunk);
+    uint32_t first = way * plan->chunk_count + chunk;
+    for (uint32_t i = 0; i < 2 * plan->shape.chunks; i++) {
+        const uint32_t other = builder->stream->model_chunk[stage * plan->shape.chunks + i / 2];
+        const uint32_t queue = i % 2 * plan->chunk_count + other;
+        if (queue < first && sender_of(plan, i % 2, other) == from) {
+            first = queue;
+        }
+    }
+    return first;
+}
+
+static void find_queues(const struct builder *builder)
+{
+    struct replay_plan *plan = builder->plan;
     for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
-        plan->in_order[i] = true;
-        last[i] = 0;
+        plan->queues[i] = find_queue(builder, i / plan->chunk_count, i % plan->chunk_count);
     }
     for (uint32_t i = 1; i < plan->step_count; i++) {
-        const uint32_t queue = replay_find_queue(plan, &plan->steps[i]);
-        if (queue != REPLAY_NO_QUEUE) {
-            plan->in_order[queue] = plan->steps[i].source > last[queue];
-            last[queue] = plan->steps[i].source;
+        const uint32_t source = plan->steps[i].source;
+        if (source != 0) {
+            plan->receivers[2 * source + replay_find_transfer(plan, i).way] = i;
         }
+    }
+    for (uint32_t i = 1; i < plan->step_count && plan->has_pairs; i++) {
+        const uint32_t *both = &plan->receivers[2 * i];
+        plan->pairs_meet = plan->pairs_meet || (both[0] != 0 && both[1] != 0 &&
+                                                replay_find_transfer(plan, both[0]).queue ==
+                                                    replay_find_transfer(plan, both[1]).queue);
     }
 }
 
@@ -220,7 +250,8 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
         .chunk_first = ARENA_PUSH(arena, uint32_t, chunk_count),
         .chunk_last = ARENA_PUSH(arena, uint32_t, chunk_count),
         .chunk_stage = ARENA_PUSH(arena, uint32_t, chunk_count),
-        .in_order = ARENA_PUSH(arena, bool, (size_t)2 * chunk_count),
+        .receivers = ARENA_PUSH(arena, uint32_t, 2 * step_count),
+        .queues = ARENA_PUSH(arena, uint32_t, (size_t)2 * chunk_count),
     };
     for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
         out->slot_counts[kind] = ARENA_PUSH(arena, uint32_t, chunk_count);
@@ -231,14 +262,14 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
     }
     struct arena_mark mark = arena_find_mark(arena);
     size_t pairs = (size_t)chunk_count * shape->micro_batches;
-    build_steps(&(struct builder){.stream = stream,
-                                  .plan = out,
-                                  .at = ARENA_PUSH(arena, uint32_t, shape->stages),
-                                  .called = ARENA_PUSH(arena, uint32_t, shape->stages),
-                                  .is_called = ARENA_PUSH(arena, bool, shape->stages),
-                                  .forward_step = ARENA_PUSH(arena, uint32_t, pairs),
-                                  .backward_step = ARENA_PUSH(arena, uint32_t, pairs)},
-                slot_count, ARENA_PUSH(arena, uint32_t, shape->stages));
-    find_order(out, ARENA_PUSH(arena, uint32_t, (size_t)2 * chunk_count));
+    struct builder builder = {.stream = stream,
+                              .plan = out,
+                              .at = ARENA_PUSH(arena, uint32_t, shape->stages),
+                              .called = ARENA_PUSH(arena, uint32_t, shape->stages),
+                              .is_called = ARENA_PUSH(arena, bool, shape->stages),
+                              .forward_step = ARENA_PUSH(arena, uint32_t, pairs),
+                              .backward_step = ARENA_PUSH(arena, uint32_t, pairs)};
+    build_steps(&builder, slot_count, ARENA_PUSH(arena, uint32_t, shape->stages));
+    find_queues(&builder);
     arena_pop(arena, mark);
 }

@@ -66,16 +66,12 @@ static uint32_t count_queue(const struct replay_plan *plan, const struct replay_
 {
     while (scratch->arrival_s != NULL) {
         const struct replay_step *step = &plan->steps[index];
-        const uint32_t queue = replay_find_queue(plan, step);
         const double sent_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
-        if (queue == REPLAY_NO_QUEUE || sent_s == scratch->arrival_s[index]) {
+        if (step->source == 0 || sent_s == scratch->arrival_s[index]) {
             break;
         }
-        if (queue < plan->chunk_count) {
-            cut->queued[queue - 1]++;
-        } else {
-            cut->queued_back[queue - plan->chunk_count]++;
-        }
+        const struct replay_transfer transfer = replay_find_transfer(plan, index);
+        (transfer.way == 0 ? cut->queued : cut->queued_back)[transfer.boundary]++;
         index = replay_find_before(plan, index);
     }
     return index;

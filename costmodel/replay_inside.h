@@ -25,10 +25,8 @@ struct replay_scratch {
     double *end_s;
     double *busy_s, *start_s, *stage_end_s, *chunk_start_s, *chunk_end_s;
     double *arrival_s; /* [step] what it waits for from elsewhere; NULL: no transfer queues */
-    double *last_s;    /* [way * chunk_count + model chunk] of the transfer before */
+    double *last_s;    /* [queue] of the transfer before */
 };
-
-#define REPLAY_NO_QUEUE UINT32_MAX
 
 struct replay_scratch replay_find_scratch(const struct replay_plan *plan,
                                           const struct replay_times *times, void *memory);
@@ -48,13 +46,15 @@ bool replay_crosses(const struct replay_plan *plan, uint32_t chunk);
 void replay_sweep(const struct replay_plan *plan, const struct replay_times *times,
                   const struct replay_scratch *scratch);
 
-/* way * chunk_count + model chunk that a transfer to the step arrives at, or REPLAY_NO_QUEUE. */
-uint32_t replay_find_queue(const struct replay_plan *plan, const struct replay_step *step);
-/* The step that got the transfer before on that link, or 0. */
+/* A transfer to a step that has a source. */
+struct replay_transfer {
+    uint32_t way;      /* 0 forward, 1 backward */
+    uint32_t boundary; /* model chunk i of i to i+1, or i+1 to i */
+    uint32_t queue;
+};
+struct replay_transfer replay_find_transfer(const struct replay_plan *plan, uint32_t index);
+/* The step that got the transfer before in that queue, or 0. */
 uint32_t replay_find_before(const struct replay_plan *plan, uint32_t index);
-/* Seconds that a transfer to the queue's chunk keeps its link. */
-double replay_queue_time(const struct replay_plan *plan, const struct replay_times *times,
-                         uint32_t queue);
 
 static inline double replay_find_arrival(const struct replay_scratch *scratch,
                                          const struct replay_plan *plan, uint32_t index)

@@ -60,6 +60,7 @@ struct step_run {
     uint32_t forward_peers, backward_peers; /* ranks that go in step inside a slot */
     struct slot_tasks *tasks;               /* [(step * lanes + lane) * slots.count + slot] */
     struct step_end *ends;                  /* [step] */
+    uint32_t *sent;                         /* [stage] last sent there by the stage at hand */
     uint32_t last_task;                     /* with which the last step ends */
 };
 

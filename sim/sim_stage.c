@@ -124,7 +124,6 @@ struct builder {
     uint32_t begin;      /* end of the step before */
     uint32_t data_last;  /* data stream */
     uint32_t **gathered; /* [local chunk][layer in the order of the chunk] */
-    uint32_t *sent;      /* [2 * local chunk] last sent on from it, beside it last sent back */
 };
 
 static uint32_t count_layers(const struct step_run *run, uint32_t chunk)
@@ -332,20 +331,13 @@ static uint32_t device_of(const struct step_run *run, uint32_t stage)
     return work->sites.map == NULL ? place : work->sites.map->devices[place];
 }
 
-/* Last task that was sent the same way from the slot's chunk. */
-static uint32_t *find_sent(struct builder *builder, uint32_t slot)
-{
-    const struct slot *sent = slots_find(&builder->run->slots, slot);
-    return &builder->sent[2 * sent->chunk + (sent->kind != SLOT_FORWARD)];
-}
-
 /* Over links that it shares with other devices: behind what was sent before, but for the time
  * under way. */
 static uint32_t send_on_links(struct builder *builder, uint32_t slot)
 {
     struct step_run *run = builder->run;
     const uint32_t from = run->slots.stage[slot], to = run->slots.stage[run->slots.target[slot]];
-    uint32_t *const before = find_sent(builder, slot);
+    uint32_t *const before = &run->sent[to];
     struct lump lump = lump_find_pair(run->sim->book, device_of(run, from), device_of(run, to),
                                       run->load->work->send.bytes);
     const double latency_s = lump.latency_s * run->emit.message_factor;
@@ -379,7 +371,7 @@ static uint32_t push_delayed(struct builder *builder, uint32_t slot)
 {
     struct step_run *run = builder->run;
     const uint32_t from = run->slots.stage[slot], to = run->slots.stage[run->slots.target[slot]];
-    uint32_t *const before = find_sent(builder, slot);
+    uint32_t *const before = &run->sent[to];
     const double factor = run->emit.message_factor,
                  queue_s = factor * estimator_queue_s(run->load, from, to);
     uint32_t task = engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
@@ -446,9 +438,8 @@ void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_
     struct builder builder = {.run = run, .step = step, .stage = stage, .begin = begin};
     const struct schedule_shape *shape = &run->load->work->shape;
     run->emit.cursor = begin;
-    builder.sent = ARENA_PUSH(run->arena, uint32_t, (size_t)2 * shape->chunks);
-    for (uint32_t i = 0; i < 2 * shape->chunks; i++) {
-        builder.sent[i] = ENGINE_NO_TASK;
+    for (uint32_t i = 0; i < shape->stages; i++) {
+        run->sent[i] = ENGINE_NO_TASK;
     }
     push_gathers(&builder);
     const uint32_t first = run->slots.first_of_stage[stage],

@@ -24,18 +24,6 @@ static double *double_all(const double *times, uint32_t count)
     return doubled;
 }
 
-/* All that a chunk receives comes as it was sent. */
-static bool is_in_order(const struct stream *stream)
-{
-    struct replay_plan plan;
-    replay_build(stream, &arena, &plan);
-    bool in_order = true;
-    for (uint32_t i = 0; i < 2 * plan.chunk_count; i++) {
-        in_order = in_order && plan.in_order[i];
-    }
-    return in_order;
-}
-
 static struct replay_times throw_all(const struct stream *stream, double pair_frac)
 {
     uint32_t chunks = stream->shape.stages * stream->shape.chunks;
@@ -49,7 +37,7 @@ static struct replay_times throw_all(const struct stream *stream, double pair_fr
         times.send_s = throw_times(chunks, 0.5);
         times.send_back_s = throw_times(chunks, 0.5);
         times.send_blocks = random_pop_below(&dice, 2) == 0;
-        if (random_pop_below(&dice, 2) == 0 && is_in_order(stream)) {
+        if (random_pop_below(&dice, 2) == 0) {
             times.queue_s = throw_times(chunks, 1);
         }
     }
@@ -69,7 +57,7 @@ struct naive {
     double *busy_s; /* [stage] */
     double *
         arrived_s[2]; /* forward, backward input of (model chunk, micro-batch); negative: not yet */
-    double *linked_s[2];     /* forward, backward: the transfer before to the model chunk */
+    double *linked_s; /* [stage * stages + stage] the transfer before from one to another */
     double *begun_s, *end_s; /* [model chunk] */
     double makespan_s;
 };
@@ -174,10 +162,10 @@ static double naive_transfer(const struct naive *naive, uint32_t stage, const st
 static double naive_arrival(struct naive *naive, bool forward, uint32_t to, double sent_s)
 {
     const uint32_t chunks = naive->stream->shape.chunks, from = forward ? to - 1 : to + 1;
-    double *linked_s = &naive->linked_s[forward ? 0 : 1][to];
+    const uint32_t *place = naive->stream->chunk_place, sender = place[from] / chunks;
+    double *linked_s = &naive->linked_s[sender * naive->stream->shape.stages + place[to] / chunks];
     const double *queue_s = naive->times->queue_s;
-    if (queue_s == NULL ||
-        naive->stream->chunk_place[from] / chunks == naive->stream->chunk_place[to] / chunks) {
+    if (queue_s == NULL || sender == place[to] / chunks) {
         return sent_s;
     }
     *linked_s = naive_max(sent_s, *linked_s + queue_s[forward ? from : to]);
@@ -236,7 +224,7 @@ static struct naive naive_replay(const struct stream *stream, const struct repla
         .free_s = ARENA_PUSH(&arena, double, shape->stages),
         .busy_s = ARENA_PUSH(&arena, double, shape->stages),
         .arrived_s = {ARENA_PUSH(&arena, double, inputs), ARENA_PUSH(&arena, double, inputs)},
-        .linked_s = {ARENA_PUSH(&arena, double, chunks), ARENA_PUSH(&arena, double, chunks)},
+        .linked_s = ARENA_PUSH(&arena, double, (size_t)shape->stages * shape->stages),
         .begun_s = ARENA_PUSH(&arena, double, chunks),
         .end_s = ARENA_PUSH(&arena, double, chunks)};
     for (uint32_t i = 0; i < inputs; i++) {
@@ -246,7 +234,9 @@ static struct naive naive_replay(const struct stream *stream, const struct repla
     }
     for (uint32_t i = 0; i < chunks; i++) {
         naive.begun_s[i] = -1;
-        naive.linked_s[0][i] = naive.linked_s[1][i] = -INFINITY;
+    }
+    for (uint32_t i = 0; i < shape->stages * shape->stages; i++) {
+        naive.linked_s[i] = -INFINITY;
     }
     bool moved = true;
     while (moved) {
