@@ -75,6 +75,29 @@ uint64_t plan_count_replicas(const struct problem *problem, const struct plan *p
     return replicas;
 }
 
+bool plan_cuts_data(const struct model *model, const struct mesh_dim *mesh)
+{
+    for (uint32_t i = 0; i < mesh->dim->variants[mesh->variant].cut_count; i++) {
+        const uint32_t axis =
+            model_find_axis(model, mesh->dim->variants[mesh->variant].cuts[i].axis);
+        if (axis != NO_INDEX && model->axes[axis].size == 0)
+            return true;
+    }
+    return false;
+}
+
+uint64_t plan_count_copies(const struct problem *problem, const struct plan *plan)
+{
+    const struct group *group = first_group(plan);
+    uint64_t copies = 1;
+    for (uint32_t i = 0; group != NULL && i < group->mesh_count; i++) {
+        const struct mesh_dim *mesh = &group->mesh[i];
+        if (mesh->dim != NULL && mesh->degree > 1 && plan_cuts_data(problem->model, mesh))
+            copies *= mesh->degree;
+    }
+    return copies;
+}
+
 uint32_t plan_count_micro_batches(const struct problem *problem, const struct plan *plan)
 {
     const uint64_t replicas = plan_count_replicas(problem, plan);

@@ -158,6 +158,8 @@ struct policy {
      * backward (a law): searches rely on it. NULL: only on demand. */
     bool (*choose)(const struct problem *problem, const struct plan *plan, uint32_t index,
                    struct arena *arena, struct policy_use *out);
+    /* A search tries them only where it is asked to, or where nothing fits without. */
+    bool on_demand;
     /* Does the index-th of those never need more memory on any stage than the one before it (the
      * first: than not using the policy)? NULL: never known. */
     bool (*leaner)(uint32_t index);

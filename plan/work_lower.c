@@ -60,8 +60,10 @@ static void add_memory(struct work *work, struct work_block *block,
     const struct optimizer *optimizer = optimizer_of(setup->optimizer, weights->is_matrix);
     const double per_gradient =
         gradient_bytes(work->problem) + (double)setup->runtime->gradient_copy_bytes;
-    share_out(work->forward_only ? 0.0 : n * per_gradient / (double)weights->gradient_shards,
-              weights->host_gradient_frac, &block->gradients_bytes, block);
+    const double gradients =
+        work->forward_only ? 0.0 : n * per_gradient / (double)weights->gradient_shards;
+    share_out(gradients, weights->host_gradient_frac, &block->gradients_bytes, block);
+    block->gathered_bytes += gradients * weights->host_gradient_frac; /* on their way */
     block->moments_bytes +=
         per_optimizer_shard * (double)optimizer->state_bytes * (1.0 - weights->host_optimizer_frac);
     share_out(per_optimizer_shard * ((double)optimizer->state_bytes + master_bytes(work->problem)),

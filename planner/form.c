@@ -180,7 +180,8 @@ static void search_class(struct search *search, const struct class_orders *order
 {
     const uint64_t first = leaf.index;
     leaf.order = orders->numbers[0];
-    for (uint32_t left = leaf.alternatives->keeping_count; left > 0 && !search->stopped; left--) {
+    for (uint32_t left = space_count_keepings(leaf.alternatives, class);
+         left > 0 && !search->stopped; left--) {
         const struct arena_mark mark = arena_find_mark(&search->scratch);
         leaf.alternative = space_find_alternative(leaf.alternatives, class, left - 1);
         leaf.index = first + leaf.alternative;
@@ -212,7 +213,8 @@ void form_search(struct search *search, struct orders *orders, const struct form
                                 ARENA_PUSH(&search->scratch, uint32_t, orders->count), 0};
     for (uint32_t i = alternatives->class_count; i > 0 && !search->stopped; i--) {
         pass_class(search, orders, passes, &leaf, i - 1, &left);
-        certificate->pruned[BOUND_PIPELINE] += (passing - left.count) * alternatives->keeping_count;
+        certificate->pruned[BOUND_PIPELINE] +=
+            (passing - left.count) * space_count_keepings(alternatives, i - 1);
         if (left.count > 0) {
             search_class(search, &left, i - 1, &misfits, leaf);
         }

@@ -202,27 +202,65 @@ static bool are_there(const struct problem *problem, const struct planner_pins *
     return rules.good;
 }
 
-bool planner_search(const struct problem *problem, const struct estimator *estimator,
-                    const struct planner_options *options, struct arena *arena,
-                    struct planner_result *out, struct diag *diag)
+static bool search_space(const struct problem *problem, const struct estimator *estimator,
+                         const struct planner_options *options, struct arena *arena,
+                         struct planner_result *out, struct diag *diag)
 {
-    assert(options->top > 0);
     struct search search;
-    if (!are_there(problem, &options->pins, diag)) {
-        return false;
-    }
     planner_open(&search, problem, estimator, options, arena);
     space_enumerate(&search);
     const bool any = search.nodes.count > 0;
     if (any) {
         search_nodes(&search);
         answer_fill(&search, out);
+        out->resorted = false;
         seed_merge(options, arena, out);
     } else {
         answer_refuse(&search, diag);
     }
     planner_close(&search);
     return any;
+}
+
+void planner_ask(struct planner_pins *pins)
+{
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        pins->policy_asked[i] = policy_table[i]->on_demand;
+    }
+}
+
+/* Plans of the space. */
+static uint64_t count_plans(const struct problem *problem, const struct estimator *estimator,
+                            const struct planner_options *options, struct arena *arena)
+{
+    struct search search;
+    planner_open(&search, problem, estimator, options, arena);
+    space_enumerate(&search);
+    const uint64_t plans = search.certificate.space_size;
+    planner_close(&search);
+    return plans;
+}
+
+bool planner_search(const struct problem *problem, const struct estimator *estimator,
+                    const struct planner_options *options, struct arena *arena,
+                    struct planner_result *out, struct diag *diag)
+{
+    assert(options->top > 0);
+    if (!are_there(problem, &options->pins, diag) ||
+        !search_space(problem, estimator, options, arena, out, diag)) {
+        return false;
+    }
+    if (out->count > 0 || !options->resorts) {
+        return true;
+    }
+    struct planner_options more = *options;
+    planner_ask(&more.pins);
+    if (count_plans(problem, estimator, &more, arena) == out->certificate.space_size) {
+        return true;
+    }
+    const bool good = search_space(problem, estimator, &more, arena, out, diag);
+    out->resorted = true;
+    return good;
 }
 
 /* Counts per block from the layers that the plan states. */

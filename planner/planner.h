@@ -39,6 +39,8 @@ struct planner_pins {
     /* Per policy_table entry, 0: as above; n: its (n-1)-th own choice where the plan has one,
      * else no use. */
     uint32_t policy_choices[PLANNER_POLICY_MAX];
+    /* Per policy_table entry: policies that are tried on demand are tried. */
+    bool policy_asked[PLANNER_POLICY_MAX];
 };
 
 enum planner_bound { BOUND_NODE, BOUND_PIPELINE, BOUND_MEMORY, BOUND_PATH, BOUND_COUNT };
@@ -61,6 +63,7 @@ struct planner_options {
     struct planner_pins pins;
     uint32_t top;                   /* plans wanted, >= 1 */
     bool no_prune;                  /* evaluate every leaf */
+    bool resorts;                   /* where nothing fits, policies on demand are tried as well */
     uint64_t budget;                /* leaves to evaluate at most, 0: no limit */
     /* Called before each mesh that a pass looks at, with no effect on the answer; NULL: nobody
      * asks. */
@@ -95,7 +98,12 @@ struct planner_result {
     struct ranked_plan least_over;
     double least_over_bytes;
     struct certificate certificate;
+    bool resorted;                  /* nothing fits without policies on demand: all of this is about
+                                     * the space that has them */
 };
+
+/* Policies on demand that are not pinned are tried. */
+void planner_ask(struct planner_pins *pins);
 
 /* False only on a fault of the question (an empty space: how many meshes broke what, code P46x);
  * "nothing fits" is an ordinary result. */

@@ -75,14 +75,27 @@ struct policy_options {
     uint32_t pinned_count;
 };
 
+/* Numbers of the combinations in which all policies agree, ascending, and the place of each number
+ * among them (NO_INDEX: they do not). */
+struct agreeing {
+    uint32_t *numbers, *places;                 /* of alternatives */
+    uint32_t *class_numbers, *class_places;
+    uint32_t *keepings, *keeping_counts;        /* [class place]: how many keepings go with it;
+                                                 * [class place * all keepings + i]: which */
+};
+
 /* All ways under a mesh and a shape, shared between nodes that allow the same; an alternative is
- * a number below count, in mixed radix over the policies. Alternatives are of one *class* when
+ * a number below count: their place among the combinations that agree, in mixed radix over the
+ * policies. Alternatives are of one *class* when
  * they differ only in policies that only keep: their blocks have the same prices. Within a class
  * an alternative is a *keeping*. */
 struct alternatives {
     unsigned long long key;
     struct policy_options options[PLANNER_POLICY_MAX];
-    uint32_t count, class_count, keeping_count;     /* count is the product of the others */
+    uint32_t count, class_count, keeping_count;     /* keeping_count: of those classes that have
+                                                     * most */
+    const struct agreeing *agreeing;      /* NULL: any options go together, and an alternative is its
+                                     * number in mixed radix */
     unsigned long long *class_digests;              /* of the uses that the class has */
     struct alternatives *next;
 };
@@ -210,6 +223,7 @@ const struct alternatives *space_alternatives(struct search *search, const struc
 /* Does the first need at least as much memory as the second on every stage, for sure? */
 bool space_is_fatter(const struct alternatives *alternatives, uint32_t alternative, uint32_t than);
 uint32_t space_find_class(const struct alternatives *alternatives, uint32_t alternative);
+uint32_t space_count_keepings(const struct alternatives *alternatives, uint32_t class);
 uint32_t space_find_alternative(const struct alternatives *alternatives, uint32_t class,
                                 uint32_t keeping);
 /* The uses of a class alone, of no policy that only keeps; their number. */

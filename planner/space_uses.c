@@ -89,7 +89,7 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
         out->count = !missing && use_is_legal(search, plan, pinned, out->pinned_count) ? 1 : 0;
         return;
     }
-    if (kind->choose == NULL) {
+    if (kind->choose == NULL || (kind->on_demand && !pins->policy_asked[policy])) {
         return;
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);
@@ -114,34 +114,34 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
     arena_pop(&search->scratch, mark);
 }
 
-/* --- classes: the digits of policies that change more than the form of layers ----------------- */
+/* --- numbers in mixed radix ------------------------------------------------------------------- */
 
-uint32_t space_find_class(const struct alternatives *alternatives, uint32_t alternative)
+/* The digits of policies that change more than the form of layers. */
+static uint32_t class_of(const struct alternatives *alternatives, uint32_t number)
 {
     uint32_t class = 0, weight = 1;
     for (uint32_t policy = 0; policy < policy_table_count; policy++) {
         const uint32_t count = alternatives->options[policy].count;
         if (!policy_table[policy]->only_keeps) {
-            class += weight * (alternative % count);
+            class += weight * (number % count);
             weight *= count;
         }
-        alternative /= count;
+        number /= count;
     }
     return class;
 }
 
-uint32_t space_find_alternative(const struct alternatives *alternatives, uint32_t class,
-                                uint32_t keeping)
+static uint32_t number_of(const struct alternatives *alternatives, uint32_t class, uint32_t keeping)
 {
-    uint32_t alternative = 0, weight = 1;
+    uint32_t number = 0, weight = 1;
     for (uint32_t policy = 0; policy < policy_table_count; policy++) {
         const uint32_t count = alternatives->options[policy].count;
         uint32_t *const left = policy_table[policy]->only_keeps ? &keeping : &class;
-        alternative += weight * (*left % count);
+        number += weight * (*left % count);
         *left /= count;
         weight *= count;
     }
-    return alternative;
+    return number;
 }
 
 static bool is_wanted(uint32_t policy, bool class_only)
@@ -149,15 +149,15 @@ static bool is_wanted(uint32_t policy, bool class_only)
     return !class_only || !policy_table[policy]->only_keeps;
 }
 
-static uint32_t gather_uses(const struct alternatives *alternatives, uint32_t alternative,
+static uint32_t gather_uses(const struct alternatives *alternatives, uint32_t number,
                             bool class_only, struct policy_use *out)
 {
     uint32_t count = 0;
     for (uint32_t policy = 0; policy < policy_table_count; policy++) {
         const struct policy_options *options = &alternatives->options[policy];
-        const uint32_t option = alternative % options->count;
+        const uint32_t option = number % options->count;
         const uint32_t more = option == 0 ? options->pinned_count : 1;
-        alternative /= options->count;
+        number /= options->count;
         if (!is_wanted(policy, class_only)) {
             continue;
         }
@@ -170,25 +170,136 @@ static uint32_t gather_uses(const struct alternatives *alternatives, uint32_t al
     return count;
 }
 
+/* --- combinations that agree ------------------------------------------------------------------ */
+
+static uint32_t find_number(const struct alternatives *alternatives, uint32_t alternative)
+{
+    return alternatives->agreeing == NULL ? alternative
+                                          : alternatives->agreeing->numbers[alternative];
+}
+
+uint32_t space_find_class(const struct alternatives *alternatives, uint32_t alternative)
+{
+    const uint32_t class = class_of(alternatives, find_number(alternatives, alternative));
+    return alternatives->agreeing == NULL ? class : alternatives->agreeing->class_places[class];
+}
+
+uint32_t space_count_keepings(const struct alternatives *alternatives, uint32_t class)
+{
+    return alternatives->agreeing == NULL ? alternatives->keeping_count
+                                          : alternatives->agreeing->keeping_counts[class];
+}
+
+uint32_t space_find_alternative(const struct alternatives *alternatives, uint32_t class,
+                                uint32_t keeping)
+{
+    const struct agreeing *agreeing = alternatives->agreeing;
+    assert(keeping < space_count_keepings(alternatives, class));
+    if (agreeing == NULL) {
+        return number_of(alternatives, class, keeping);
+    }
+    const uint32_t *keepings = &agreeing->keepings[class * alternatives->keeping_count];
+    return agreeing
+        ->places[number_of(alternatives, agreeing->class_numbers[class], keepings[keeping])];
+}
+
 uint32_t space_class_uses(const struct alternatives *alternatives, uint32_t class,
                           struct arena *arena, struct policy_use **out)
 {
-    const uint32_t alternative = space_find_alternative(alternatives, class, 0);
-    *out = ARENA_PUSH(arena, struct policy_use, gather_uses(alternatives, alternative, true, NULL));
-    return gather_uses(alternatives, alternative, true, *out);
+    const uint32_t number =
+        find_number(alternatives, space_find_alternative(alternatives, class, 0));
+    *out = ARENA_PUSH(arena, struct policy_use, gather_uses(alternatives, number, true, NULL));
+    return gather_uses(alternatives, number, true, *out);
+}
+
+static uint32_t push_uses(const struct alternatives *alternatives, uint32_t number,
+                          struct arena *arena, struct policy_use **out)
+{
+    *out = ARENA_PUSH(arena, struct policy_use, gather_uses(alternatives, number, false, NULL));
+    return gather_uses(alternatives, number, false, *out);
 }
 
 uint32_t space_uses(const struct alternatives *alternatives, uint32_t alternative,
                     struct arena *arena, struct policy_use **out)
 {
-    *out =
-        ARENA_PUSH(arena, struct policy_use, gather_uses(alternatives, alternative, false, NULL));
-    return gather_uses(alternatives, alternative, false, *out);
+    return push_uses(alternatives, find_number(alternatives, alternative), arena, out);
+}
+
+/* Is there a use that asks anything of the others? */
+static bool may_disagree(const struct alternatives *list)
+{
+    bool may = false;
+    for (uint32_t policy = 0; policy < policy_table_count; policy++) {
+        const struct policy_options *options = &list->options[policy];
+        const bool used = options->count > 1 || options->pinned_count > 0;
+        may = may || (used && policy_table[policy]->agrees != NULL);
+    }
+    return may;
+}
+
+static bool do_agree(struct search *search, const struct alternatives *list, uint32_t number,
+                     struct plan *plan)
+{
+    const struct arena_mark mark = arena_find_mark(&search->scratch);
+    plan->policy_count = push_uses(list, number, &search->scratch, &plan->policies);
+    struct plan_rules rules = {
+        .problem = search->problem, .plan = plan, .diag = NULL, .good = true};
+    plan_rule_agreement(&rules);
+    arena_pop(&search->scratch, mark);
+    return rules.good;
+}
+
+static uint32_t *push_places(struct search *search, uint32_t count)
+{
+    uint32_t *places = ARENA_PUSH(search->arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        places[i] = NO_INDEX;
+    }
+    return places;
+}
+
+/* Keeps of all products of options those whose uses agree. */
+static void sort_out(struct search *search, struct plan *plan, struct alternatives *list)
+{
+    struct arena *arena = search->arena;
+    const uint32_t classes = list->class_count, keepings = list->keeping_count;
+    struct agreeing *agreeing = ARENA_PUSH(arena, struct agreeing, 1);
+    *agreeing = (struct agreeing){.numbers = ARENA_PUSH(arena, uint32_t, list->count),
+                                  .places = push_places(search, list->count),
+                                  .class_numbers = ARENA_PUSH(arena, uint32_t, classes),
+                                  .class_places = push_places(search, classes),
+                                  .keepings = ARENA_PUSH(arena, uint32_t, list->count),
+                                  .keeping_counts = ARENA_PUSH(arena, uint32_t, classes)};
+    list->class_count = 0;
+    for (uint32_t class = 0; class < classes; class ++) {
+        uint32_t kept = 0;
+        for (uint32_t keeping = 0; keeping < keepings; keeping++) {
+            const uint32_t number = number_of(list, class, keeping);
+            if (do_agree(search, list, number, plan)) {
+                agreeing->keepings[list->class_count * keepings + kept++] = keeping;
+                agreeing->places[number] = 0; /* settled below */
+            }
+        }
+        if (kept > 0) {
+            agreeing->keeping_counts[list->class_count] = kept;
+            agreeing->class_places[class] = list->class_count;
+            agreeing->class_numbers[list->class_count++] = class;
+        }
+    }
+    const uint32_t all = list->count;
+    list->count = 0;
+    for (uint32_t number = 0; number < all; number++) {
+        if (agreeing->places[number] != NO_INDEX) {
+            agreeing->places[number] = list->count;
+            agreeing->numbers[list->count++] = number;
+        }
+    }
+    list->agreeing = agreeing;
 }
 
 /* --- lists of alternatives -------------------------------------------------------------------- */
 
-static void fill_classes(struct search *search, struct alternatives *list)
+static void fill_classes(struct search *search, struct plan *plan, struct alternatives *list)
 {
     list->class_count = list->keeping_count = 1;
     for (uint32_t policy = 0; policy < policy_table_count; policy++) {
@@ -197,11 +308,15 @@ static void fill_classes(struct search *search, struct alternatives *list)
     }
     list->count = list->class_count * list->keeping_count;
     list->class_count = list->count == 0 ? 0 : list->class_count; /* neither without the other */
+    list->agreeing = NULL;
+    if (list->count > 0 && may_disagree(list)) {
+        sort_out(search, plan, list);
+    }
     list->class_digests = ARENA_PUSH(search->arena, unsigned long long, list->class_count);
     for (uint32_t class = 0; class < list->class_count; class ++) {
-        struct plan plan = {.groups = NULL};
-        plan.policy_count = space_class_uses(list, class, &search->scratch, &plan.policies);
-        list->class_digests[class] = plan_digest(&plan);
+        struct plan used = {.groups = NULL};
+        used.policy_count = space_class_uses(list, class, &search->scratch, &used.policies);
+        list->class_digests[class] = plan_digest(&used);
     }
 }
 
@@ -227,13 +342,15 @@ const struct alternatives *space_alternatives(struct search *search, const struc
     for (uint32_t policy = 0; policy < policy_table_count; policy++) {
         fill_options(search, plan, policy, &list->options[policy]);
     }
-    fill_classes(search, list);
+    fill_classes(search, plan, list);
     arena_pop(&search->scratch, mark);
     return list;
 }
 
 bool space_is_fatter(const struct alternatives *alternatives, uint32_t alternative, uint32_t than)
 {
+    alternative = find_number(alternatives, alternative);
+    than = find_number(alternatives, than);
     for (uint32_t policy = 0; policy < policy_table_count; policy++) {
         const struct policy_options *options = &alternatives->options[policy];
         uint32_t option = alternative % options->count;

@@ -88,7 +88,10 @@ static void free_choice(struct planner_pins *pins, const struct choice *choice)
         pins->schedule = NULL;
         pins->chunks = 0;
         return;
-    case CHOICE_POLICY: pins->policy_pinned[choice->index] = false; return;
+    case CHOICE_POLICY:
+        pins->policy_pinned[choice->index] = false;
+        pins->policy_asked[choice->index] = true;
+        return;
     }
 }
 
@@ -209,6 +212,9 @@ static const char *describe(const struct plan *from, const struct plan *to, stru
     }
     if (strcmp(before.recompute, after.recompute) != 0) {
         push_change(&out, text_build(arena, "--recompute %s", after.recompute));
+    }
+    if (strcmp(before.offload, after.offload) != 0) {
+        push_change(&out, text_build(arena, "%s %s", PLAN_FLAGS_OFFLOAD, after.offload));
     }
     if (out.length == 0) {
         push_dims(&before, &after, true, arena, &out);

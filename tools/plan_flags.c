@@ -42,6 +42,12 @@ static const struct flag other_flags[] = {
      .help = "activations made again in the backward pass: none, attention cores, what is made "
              "from latents, whole layers (N: the first N of each chunk)",
      .absent = "none"},
+    {.name = PLAN_FLAGS_OFFLOAD,
+     .kind = FLAG_TEXT,
+     .value = "LIST[:SHARE][+...]",
+     .help = "what the host's memory holds: none, or a list of optimizer (updated there), "
+             "gradients, parameters, activations; a share of it",
+     .absent = "none"},
     {.name = PLAN_FLAGS_ORDER,
      .kind = FLAG_TEXT,
      .value = "ORDER",
@@ -117,7 +123,10 @@ static struct flag other_flag(const struct flag *stated, bool searched)
 {
     struct flag flag = *stated;
     flag.searchable = searched;
-    flag.absent = searched ? "searched" : flag.absent;
+    flag.absent = !searched ? flag.absent
+                  : strcmp(flag.name, PLAN_FLAGS_OFFLOAD) == 0
+                      ? "searched where nothing fits without"
+                      : "searched";
     if (flag.kind == FLAG_CHOICE && flag.choices == NULL) {
         flag.choices = schedule_names();
     }
@@ -313,10 +322,25 @@ static uint32_t policy_index(const char *name)
 
 /* --- a search ------------------------------------------------------------------------------ */
 
+/* Exactly these uses of one kind, behind those of others. */
+static void push_pinned(struct command *command, uint32_t policy, const struct policy_use *uses,
+                        uint32_t count, struct planner_pins *out)
+{
+    struct policy_use *all = ARENA_PUSH(command->arena, struct policy_use, out->use_count + count);
+    for (uint32_t i = 0; i < out->use_count + count; i++) {
+        all[i] = i < out->use_count ? out->uses[i] : uses[i - out->use_count];
+    }
+    out->uses = all;
+    out->use_count += count;
+    out->policy_pinned[policy] = true;
+}
+
 static bool read_policies(struct command *command, struct planner_pins *out)
 {
     const uint32_t zero = policy_index(PLAN_FLAGS_ZERO_POLICY),
-                   keep = policy_index(PLAN_FLAGS_KEEP_POLICY);
+                   keep = policy_index(PLAN_FLAGS_KEEP_POLICY),
+                   offload = policy_index(PLAN_FLAGS_OFFLOAD_POLICY);
+    struct policy_use recompute;
     bool good = true;
     if (is_pinned(command, PLAN_FLAGS_ZERO)) {
         uint32_t level = 0;
@@ -325,11 +349,17 @@ static bool read_policies(struct command *command, struct planner_pins *out)
         out->policy_choices[zero] = level;
     }
     if (is_pinned(command, "--recompute")) {
-        struct policy_use *use = ARENA_PUSH(command->arena, struct policy_use, 1);
-        good = read_recompute(command, use, &out->use_count) && good;
-        out->uses = use;
-        out->policy_pinned[keep] = true;
+        uint32_t count = 0;
+        good = read_recompute(command, &recompute, &count) && good;
+        push_pinned(command, keep, &recompute, count, out);
     }
+    if (is_pinned(command, PLAN_FLAGS_OFFLOAD)) {
+        struct policy_use *uses;
+        uint32_t count = 0;
+        good = plan_flags_read_offload(command, &uses, &count) && good;
+        push_pinned(command, offload, uses, count, out);
+    }
+    out->policy_asked[offload] = command_searches(command, PLAN_FLAGS_OFFLOAD);
     return good;
 }
 

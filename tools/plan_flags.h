@@ -20,6 +20,8 @@ bool plan_flags_any(const struct command *command);
 #define PLAN_FLAGS_ZERO "--zero"
 #define PLAN_FLAGS_ZERO_POLICY "shard"
 #define PLAN_FLAGS_KEEP_POLICY "keep"
+#define PLAN_FLAGS_OFFLOAD "--offload"
+#define PLAN_FLAGS_OFFLOAD_POLICY "offload"
 
 /* What the flags fix, rank order but for being given left aside. */
 bool plan_flags_read_values(struct command *command, struct planner_pins *out);
@@ -38,13 +40,17 @@ void plan_flags_build(const struct problem *problem, const struct planner_pins *
 /* Recomputation of "selective" parts or of "full" layers. */
 struct policy_use plan_flags_recompute(const char *granularity);
 
+/* Uses that --offload states; 0 for "none". The flag's word for those of a plan. */
+bool plan_flags_read_offload(struct command *command, struct policy_use **out, uint32_t *count);
+const char *plan_flags_offload(const struct plan *plan, struct arena *arena);
+
 /* Appends the policies that --policy states. */
 bool plan_flags_read_uses(struct command *command, struct plan *plan);
 /* Devices by --on-devices; " --on-devices 16-31,0-15" where the plan does not use all in their
  * order. */
 bool plan_flags_read_places(struct command *command, struct planner_pins *out);
 void plan_flags_dump_places(const struct plan *plan, struct text *out);
-/* Is it what --zero or --recompute say? */
+/* Is it what --zero, --recompute or --offload say? */
 bool plan_flags_has_words(const struct policy_use *use);
 /* " --policy '[...]'" with all others; nothing where there are none. */
 void plan_flags_dump_uses(const struct plan *plan, struct arena *arena, struct text *out);
@@ -55,6 +61,7 @@ struct plan_words {
     uint32_t variants[DIM_MAX];     /* per dim_table entry */
     uint32_t zero;                  /* level of state sharding */
     const char *recompute;          /* "none", "selective", "full", "full:2" */
+    const char *offload;            /* "none", "optimizer,gradients:0.5+activations" */
 };
 void plan_flags_describe(const struct plan *plan, struct arena *arena, struct plan_words *out);
 /* The plan as flags: "--tp 8 --pp 4 ...", all that plan_flags_read needs for the same plan. */

@@ -62,9 +62,13 @@ bool plan_flags_has_words(const struct policy_use *use)
 {
     static const char *const sharded[] = {"tensors", "over", NULL};
     static const char *const kept[] = {"what", "granularity", "layers", NULL};
+    static const char *const moved[] = {"tensors", "share_frac", NULL};
     const struct policy_value *what = policy_find_value(use, "what");
     if (strcmp(use->kind->name, PLAN_FLAGS_ZERO_POLICY) == 0) {
         return says_only(use, sharded);
+    }
+    if (strcmp(use->kind->name, PLAN_FLAGS_OFFLOAD_POLICY) == 0) {
+        return says_only(use, moved);
     }
     return strcmp(use->kind->name, PLAN_FLAGS_KEEP_POLICY) == 0 && says_only(use, kept) &&
            what != NULL && what->word == 1;

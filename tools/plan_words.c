@@ -56,6 +56,7 @@ void plan_flags_describe(const struct plan *plan, struct arena *arena, struct pl
     }
     out->zero = zero_of(plan);
     out->recompute = recompute_of(plan, arena);
+    out->offload = plan_flags_offload(plan, arena);
 }
 
 static uint32_t place_of(const struct mesh_dim *mesh, const struct runtime *runtime)
@@ -132,6 +133,9 @@ void plan_flags_dump(const struct plan *plan, const struct runtime *runtime, str
         text_push(out, " --schedule %s", schedule->schedule->name);
     }
     text_push(out, " --zero %u --recompute %s", words.zero, words.recompute);
+    if (strcmp(words.offload, "none") != 0) {
+        text_push(out, " %s %s", PLAN_FLAGS_OFFLOAD, words.offload);
+    }
     plan_flags_dump_uses(plan, arena, out);
     if (!plan_flags_is_default_order(plan, runtime)) {
         push_order(plan, out);

@@ -70,6 +70,7 @@ void report_push_configuration(struct command *command, const struct problem *pr
                          plan->schedule.schedule == NULL ? NULL : plan->schedule.schedule->name);
     json_push_key_u64(out, "zero", words.zero);
     json_push_key_string(out, "recompute", words.recompute);
+    json_push_key_string(out, "offload", words.offload);
     text_init(&flags, command->arena);
     plan_flags_dump(plan, problem->setup->runtime, command->arena, &flags);
     json_push_key_string(out, "flags", flags.bytes);

@@ -128,7 +128,9 @@ static bool agrees(const struct problem *problem, const struct plan *plan,
     const struct policy_value *moved = &use->values[FIELD_TENSORS];
     const struct runtime_offload *row = row_of(problem, use);
     const uint32_t level = level_of(plan);
-    if (row != NULL && row->zero_levels != 0 && (row->zero_levels >> level & 1u) == 0)
+    /* a single copy of the states is as good as shared */
+    if (row != NULL && row->zero_levels != 0 && (row->zero_levels >> level & 1u) == 0 &&
+        plan_count_copies(problem, plan) > 1)
         return REFUSE(diag, DIAG_P420, nowhere,
                       text_build(diag->arena, "shard them: --zero %u", lowest(row->zero_levels)),
                       "runtime '%s' does not move %s to the host where states are sharded at "
@@ -185,6 +187,26 @@ static void rewrite(const struct policy_use *use, struct work *work)
         work->host_saved_frac = share_frac;
 }
 
+/* What the runtime moves together, row by row. */
+static bool choose(const struct problem *problem, const struct plan *plan, uint32_t index,
+                   struct arena *arena, struct policy_use *out)
+{
+    const struct runtime *runtime = problem->setup->runtime;
+    (void)plan;
+    (void)arena;
+    if (index >= runtime->offload_count || !has_host(problem->cluster) ||
+        !setup_has_backward(problem->setup))
+        return false;
+    const struct runtime_offload *row = &runtime->offloads[index];
+    struct policy_value *moved = &out->values[FIELD_TENSORS];
+    memset(out, 0, sizeof *out);
+    out->kind = &policy_offload;
+    *moved = (struct policy_value){.present = true, .words = row->tensors};
+    while (row->tensors[moved->word_count] != NULL)
+        moved->word_count++;
+    return true;
+}
+
 /* Nothing is moved. */
 static const char *const identities[] = {
     "{\"kind\": \"offload\", \"tensors\": [\"optimizer\"], \"share_frac\": 0}",
@@ -201,6 +223,8 @@ const struct policy policy_offload = {
     .fits = fits,
     .agrees = agrees,
     .refuses = refuses,
+    .choose = choose,
+    .on_demand = true,
     .rewrite = rewrite,
     .touches = 1u << POLICY_EVENT_FORWARD | 1u << POLICY_EVENT_BACKWARD |
                1u << POLICY_EVENT_UPDATE | 1u << POLICY_EVENT_RESIDENT | 1u << POLICY_EVENT_SAVED,

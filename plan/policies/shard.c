@@ -137,16 +137,6 @@ static const char *needed(const struct problem *problem, const struct plan *plan
            "at least, or let data ranks be all there are";
 }
 
-static bool cuts_data(const struct model *model, const struct dim *dim, uint32_t variant)
-{
-    for (uint32_t i = 0; i < dim->variants[variant].cut_count; i++) {
-        const uint32_t axis = model_find_axis(model, dim->variants[variant].cuts[i].axis);
-        if (axis != NO_INDEX && model->axes[axis].size == 0)
-            return true;
-    }
-    return false;
-}
-
 /* States are costed over all ranks that have the same weights, or not at all: NULL, or why not. */
 static const char *refuse_ranks(const struct problem *problem, const struct group *group,
                                 const struct policy_value *over, struct arena *arena)
@@ -155,7 +145,7 @@ static const char *refuse_ranks(const struct problem *problem, const struct grou
         const struct mesh_dim *mesh = &group->mesh[i];
         if (mesh->dim == NULL || mesh->degree == 1)
             continue;
-        const bool copies = cuts_data(problem->model, mesh->dim, mesh->variant);
+        const bool copies = plan_cuts_data(problem->model, mesh);
         if (copies && !has_word(over, mesh->dim->name))
             return text_build(arena,
                               "the judges cannot cost policy 'shard' that leaves out %s %u yet",
@@ -232,7 +222,7 @@ static bool choose(const struct problem *problem, const struct plan *plan, uint3
     uint32_t count = 0;
     for (uint32_t i = 0; i < group->mesh_count; i++) {
         const struct mesh_dim *mesh = &group->mesh[i];
-        if (mesh->degree > 1 && cuts_data(problem->model, mesh->dim, mesh->variant))
+        if (mesh->degree > 1 && plan_cuts_data(problem->model, mesh))
             over[count++] = mesh->dim->name;
     }
     if (index > 2 || count == 0 || !has_states(problem->setup, index + 1))
