@@ -139,6 +139,10 @@ uint32_t plan_find_degree_named(const struct plan *plan, const char *dim);
 uint32_t plan_count_stages(const struct plan *plan);
 /* Product of the degrees of the factors that cut the batch axis. */
 uint64_t plan_count_replicas(const struct problem *problem, const struct plan *plan);
+/* Ranks along it have the same weights: it cuts an axis that data alone has. */
+bool plan_cuts_data(const struct model *model, const struct mesh_dim *mesh);
+/* Product of the degrees of those: ranks with the same weights. */
+uint64_t plan_count_copies(const struct problem *problem, const struct plan *plan);
 /* global_batch / (replicas * micro_batch); 0 when not whole. */
 uint32_t plan_count_micro_batches(const struct problem *problem, const struct plan *plan);
 /* Micro-batches that pass the stages in a step: more than once each where the optimizer asks for
