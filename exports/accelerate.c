@@ -46,12 +46,46 @@ static bool check_placement(const struct problem *problem, const struct plan *pl
     return good;
 }
 
+/* FSDP moves all three, DeepSpeed what its level shards. */
+static const struct express_move moves[] = {
+    {{"optimizer"}, 1, false},
+    {{"optimizer", "gradients"}, 2, false},
+    {{"optimizer", "gradients", "parameters"}, 2, false},
+    {{NULL}, 0, false},
+};
+
+static bool runs_deepspeed(const struct problem *problem, const struct plan *plan,
+                           const struct express_states *states)
+{
+    const bool alone = plan_count_replicas(problem, plan) == plan_count_devices(plan) &&
+                       plan_find_degree_named(plan, "cp") == 1;
+    return states->zero == 1 ||
+           (alone && states->zero > 0 && strcmp(problem->setup->runtime->name, "deepspeed") == 0);
+}
+
+static bool check_moves(const struct problem *problem, const struct plan *plan,
+                        const struct express_states *states, struct diag *diag)
+{
+    const bool optimizer = express_find_moved(plan, "optimizer") > 0.0;
+    const bool gradients = express_find_moved(plan, "gradients") > 0.0;
+    const bool parameters = express_find_moved(plan, "parameters") > 0.0;
+    const uint32_t moved = parameters ? 3 : gradients ? 2 : 1;
+    if (!optimizer || (runs_deepspeed(problem, plan, states)
+                           ? moved == states->zero || (moved == 2 && states->zero == 3)
+                           : parameters && states->zero > 1))
+        return true;
+    return diag_push(
+        diag, DIAG_X605, nowhere, "move optimizer, gradients and parameters at ZeRO level 3",
+        "accelerate does not move these states to the host at ZeRO level %u", states->zero);
+}
+
 static bool check_states(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     struct express_states states;
     const bool alone = plan_count_replicas(problem, plan) == plan_count_devices(plan);
     express_find_states(plan, &states);
-    bool good = express_policies(plan, TARGET, 3, NULL, diag);
+    bool good = express_policies(plan, TARGET, 3, NULL, moves, diag);
+    good &= check_moves(problem, plan, &states, diag);
     if (states.zero < 2 && !alone)
         good = diag_push(diag, DIAG_X605, nowhere, "ZeRO level 2 or 3",
                          "accelerate has tensor and context ranks only with FSDP: not with ZeRO "
@@ -96,15 +130,17 @@ static void push_head(const struct problem *problem, const struct plan *plan, co
     text_push(out, "main_training_function: main\nrdzv_backend: static\nuse_cpu: false\n");
 }
 
-static void push_fsdp(const struct express_states *states, struct text *out)
+static void push_fsdp(const struct express_states *states, bool moved, struct text *out)
 {
     text_push(out, "fsdp_config:\n  fsdp_version: 2\n"
                    "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n");
     text_push(out, "  fsdp_reshard_after_forward: %s\n", states->zero == 3 ? "true" : "false");
     text_push(out, "  fsdp_activation_checkpointing: %s\n",
               states->granularity != NULL ? "true" : "false");
-    text_push(out, "  fsdp_offload_params: false\n  fsdp_state_dict_type: SHARDED_STATE_DICT\n"
-                   "  fsdp_cpu_ram_efficient_loading: true\n");
+    text_push(out,
+              "  fsdp_offload_params: %s\n  fsdp_state_dict_type: SHARDED_STATE_DICT\n"
+              "  fsdp_cpu_ram_efficient_loading: true\n",
+              moved ? "true" : "false");
 }
 
 /* Mesh order of accelerate: dp_replicate, dp_shard, cp, sp, tp, the last innermost. */
@@ -128,8 +164,10 @@ static void push_deepspeed(const struct problem *problem, const struct plan *pla
     text_push(out, "deepspeed_config:\n  zero_stage: %u\n  gradient_accumulation_steps: %u\n",
               states->zero, plan_count_micro_batches(problem, plan));
     text_push(out,
-              "  offload_optimizer_device: none\n  offload_param_device: none\n"
+              "  offload_optimizer_device: %s\n  offload_param_device: %s\n"
               "  zero3_init_flag: %s\n",
+              express_find_moved(plan, "optimizer") > 0.0 ? "cpu" : "none",
+              express_find_moved(plan, "parameters") > 0.0 ? "cpu" : "none",
               states->zero == 3 ? "true" : "false");
 }
 
@@ -137,13 +175,9 @@ static void write(const struct problem *problem, const struct plan *plan, bool s
                   struct text *out)
 {
     struct express_states states;
-    const bool alone = plan_count_replicas(problem, plan) == plan_count_devices(plan) &&
-                       plan_find_degree_named(plan, "cp") == 1;
     (void)script;
     express_find_states(plan, &states);
-    const bool deepspeed =
-        states.zero == 1 ||
-        (alone && states.zero > 0 && strcmp(problem->setup->runtime->name, "deepspeed") == 0);
+    const bool deepspeed = runs_deepspeed(problem, plan, &states);
     push_head(problem, plan,
               deepspeed          ? "DEEPSPEED"
               : states.zero == 0 ? "MULTI_GPU"
@@ -152,7 +186,7 @@ static void write(const struct problem *problem, const struct plan *plan, bool s
     if (deepspeed) {
         push_deepspeed(problem, plan, &states, out);
     } else if (states.zero > 0) {
-        push_fsdp(&states, out);
+        push_fsdp(&states, express_find_moved(plan, "parameters") > 0.0, out);
         push_mesh(plan, out);
     } else {
         text_push(out, "# gradient_checkpointing %s in the program\n",

@@ -92,11 +92,53 @@ static bool check_schedule(const struct problem *problem, const struct plan *pla
     return good;
 }
 
+/* offload_optimizer moves the gradients that its level shards; a part of the states at level 3
+ * alone (runtime/zero/stage3.py). */
+static const struct express_move moves[] = {
+    {{"optimizer"}, 1, false},
+    {{"optimizer", "gradients"}, 2, true},
+    {{"optimizer", "gradients", "parameters"}, 3, false},
+    {{"parameters"}, 3, false},
+    {{NULL}, 0, false},
+};
+
+/* Level that a plan has; one that is implied where a single replica moves states. */
+static uint32_t find_stage(const struct plan *plan)
+{
+    struct express_states states;
+    express_find_states(plan, &states);
+    const uint32_t moved = express_find_moved(plan, "parameters") > 0.0   ? 3
+                           : express_find_moved(plan, "gradients") == 1.0 ? 2
+                           : express_find_moved(plan, "gradients") > 0.0  ? 3
+                           : express_find_moved(plan, "optimizer") > 0.0  ? 1
+                                                                          : 0;
+    return states.zero > moved ? states.zero : moved;
+}
+
+static bool check_moves(const struct plan *plan, const struct express_states *states,
+                        struct diag *diag)
+{
+    const double optimizer = express_find_moved(plan, "optimizer");
+    const double gradients = express_find_moved(plan, "gradients");
+    bool good = true;
+    if (optimizer > 0.0 && gradients == 0.0 && states->zero > 1)
+        good = diag_push(diag, DIAG_X605, nowhere, "move the gradients too, or ZeRO level 1",
+                         "DeepSpeed moves gradients with the optimizer at ZeRO level %u",
+                         states->zero);
+    if (gradients > 0.0 && gradients < 1.0 && states->zero < 3 && states->zero > 0)
+        good = diag_push(diag, DIAG_X605, nowhere, "leave share_frac out, or ZeRO level 3",
+                         "DeepSpeed moves a part of the states, %g, at ZeRO level 3 alone, not at "
+                         "%u",
+                         gradients, states->zero);
+    return good;
+}
+
 static bool check_states(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     struct express_states states;
     express_find_states(plan, &states);
-    bool good = express_policies(plan, TARGET, 3, NULL, diag);
+    bool good = express_policies(plan, TARGET, 3, NULL, moves, diag);
+    good &= check_moves(plan, &states, diag);
     if (states.zero > 1 && plan_count_stages(plan) > 1)
         good = diag_push(diag, DIAG_X605, nowhere, "ZeRO level 1, or one stage",
                          "DeepSpeed's pipeline refuses ZeRO level %u", states.zero);
@@ -127,20 +169,38 @@ static void push_batch(const struct problem *problem, const struct plan *plan,
     json_push_key_u64(out, "gradient_accumulation_steps", plan_count_micro_batches(problem, plan));
 }
 
+static void push_moved(const char *section, double share, struct json_writer *out)
+{
+    if (share == 0.0)
+        return;
+    json_push_key(out, section);
+    json_push_object(out);
+    json_push_key_string(out, "device", "cpu");
+    json_push_key_bool(out, "pin_memory", true);
+    if (share < 1.0)
+        json_push_key_double(out, "ratio", share);
+    json_pop_object(out);
+}
+
 static void push_zero(const struct problem *problem, const struct plan *plan,
                       struct json_writer *out)
 {
-    struct express_states states;
-    express_find_states(plan, &states);
+    const uint32_t stage = find_stage(plan);
     json_push_key(out, "zero_optimization");
     json_push_object(out);
-    json_push_key_u64(out, "stage", states.zero);
-    if (states.zero > 0) {
+    json_push_key_u64(out, "stage", stage);
+    if (stage > 0) {
         json_push_key_bool(out, "overlap_comm", problem->setup->runtime->overlaps_gradient_reduce);
         json_push_key_bool(out, "contiguous_gradients", true);
         json_push_key_bool(out, "reduce_scatter", true);
     }
+    push_moved("offload_optimizer", express_find_moved(plan, "optimizer"), out);
+    push_moved("offload_param", express_find_moved(plan, "parameters"), out);
     json_pop_object(out);
+    /* its own Adam is the one optimizer that it takes for tested on the host */
+    if (express_find_moved(plan, "optimizer") > 0.0 &&
+        strcmp(problem->setup->optimizer->name, "adam") != 0)
+        json_push_key_bool(out, "zero_force_ds_cpu_optimizer", false);
 }
 
 static void push_formats(const struct setup *setup, struct json_writer *out)

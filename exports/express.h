@@ -43,10 +43,19 @@ struct express_states {
     uint64_t layers;            /* "full": the first so many of each chunk, UINT64_MAX: all */
 };
 void express_find_states(const struct plan *plan, struct express_states *out);
+/* Tensors that a target keeps in the host's memory together, as policy 'offload' calls them. */
+struct express_move {
+    const char *tensors[5];     /* NULL-terminated */
+    uint32_t zero;              /* least level of sharding, where replicas could share states */
+    bool parts;                 /* a share of them too */
+};
+/* Share of such tensors in the host's memory, 0: none. */
+double express_find_moved(const struct plan *plan, const char *tensors);
 /* No other policies, nothing of these that express_find_states does not say; levels of sharding
- * above `most` are refused with `instead` as what would be right. */
+ * above `most` are refused with `instead` as what would be right; moves to the host that are not
+ * among `moves`, which end with an empty one. */
 bool express_policies(const struct plan *plan, const char *target, uint32_t most,
-                      const char *instead, struct diag *diag);
+                      const char *instead, const struct express_move *moves, struct diag *diag);
 /* Layers of the fullest chunk. */
 uint32_t express_find_most_layers(const struct problem *problem, const struct plan *plan);
 /* Nothing is recomputed, or every layer whole. */

@@ -146,6 +146,75 @@ static bool check_sync(const struct asked *asked, const struct policy_use *use)
     return good;
 }
 
+static bool lists_word(const struct express_move *move, const char *word)
+{
+    return express_is_one_of(word, move->tensors);
+}
+
+static const struct express_move *find_move(const struct express_move *moves,
+                                            const struct policy_value *tensors)
+{
+    for (uint32_t i = 0; moves != NULL && moves[i].tensors[0] != NULL; i++) {
+        uint32_t met = 0, all = 0;
+        for (uint32_t k = 0; k < tensors->word_count; k++)
+            met += lists_word(&moves[i], tensors->words[k]);
+        while (moves[i].tensors[all] != NULL)
+            all++;
+        if (met == tensors->word_count && met == all)
+            return &moves[i];
+    }
+    return NULL;
+}
+
+static const char *list_words(const struct policy_value *tensors, struct arena *arena)
+{
+    struct text text;
+    text_init(&text, arena);
+    for (uint32_t i = 0; i < tensors->word_count; i++)
+        text_push(&text, "%s%s", i == 0 ? "" : ", ", tensors->words[i]);
+    return text.bytes;
+}
+
+static bool check_offload(const struct asked *asked, const struct policy_use *use,
+                          const struct express_move *moves)
+{
+    static const char *const known[] = {"tensors", "tier", "share_frac", NULL};
+    const struct policy_value *tensors = policy_find_value(use, "tensors");
+    const struct policy_value *share = policy_find_value(use, "share_frac");
+    const struct express_move *move = find_move(moves, tensors);
+    const char *words = list_words(tensors, asked->diag->arena), *tier = word_of(use, "tier");
+    struct express_states states;
+    bool good = check_fields(asked, use, known);
+    express_find_states(asked->plan, &states);
+    if (move == NULL || (tier[0] != '\0' && strcmp(tier, "host") != 0))
+        return diag_push(asked->diag, DIAG_X605, nowhere, "take policy 'offload' out of the plan",
+                         "%s has no flag that moves %s, these alone, to the %s", asked->target,
+                         words, tier[0] == '\0' ? "host" : tier);
+    if (share != NULL && share->number < 1.0 && !move->parts)
+        good = diag_push(asked->diag, DIAG_X605, nowhere, "leave share_frac out",
+                         "%s moves all of %s to the host, not %g of it", asked->target, words,
+                         share->number);
+    if (states.zero < move->zero &&
+        plan_find_degree_named(asked->plan, "dp") * plan_find_degree_named(asked->plan, "cp") > 1)
+        good = diag_push(asked->diag, DIAG_X605, nowhere,
+                         text_build(asked->diag->arena, "ZeRO level %u", move->zero),
+                         "%s moves %s to the host from ZeRO level %u on, not at %u", asked->target,
+                         words, move->zero, states.zero);
+    return good;
+}
+
+double express_find_moved(const struct plan *plan, const char *tensors)
+{
+    for (uint32_t i = 0; i < plan->policy_count; i++) {
+        const struct policy_use *use = &plan->policies[i];
+        if (is_kind(use, "offload") && lists(policy_find_value(use, "tensors"), tensors)) {
+            const struct policy_value *share = policy_find_value(use, "share_frac");
+            return share == NULL ? 1.0 : share->number;
+        }
+    }
+    return 0.0;
+}
+
 void express_find_states(const struct plan *plan, struct express_states *out)
 {
     const struct policy_use *shard = use_of(plan, "shard"), *keep = use_of(plan, "keep");
@@ -163,7 +232,7 @@ void express_find_states(const struct plan *plan, struct express_states *out)
 }
 
 bool express_policies(const struct plan *plan, const char *target, uint32_t most,
-                      const char *instead, struct diag *diag)
+                      const char *instead, const struct express_move *moves, struct diag *diag)
 {
     const struct asked asked = {.plan = plan, .target = target, .diag = diag};
     bool good = true;
@@ -175,6 +244,8 @@ bool express_policies(const struct plan *plan, const char *target, uint32_t most
             good &= check_keep(&asked, use);
         else if (is_kind(use, "sync"))
             good &= check_sync(&asked, use);
+        else if (is_kind(use, "offload"))
+            good &= check_offload(&asked, use, moves);
         else
             good = diag_push(diag, DIAG_X605, nowhere, "take the policy out of the plan",
                              "%s has no flag for policy '%s'", target, use->kind->name);

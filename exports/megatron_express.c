@@ -62,6 +62,50 @@ static bool check_schedule(const struct problem *problem, const struct plan *pla
     return good;
 }
 
+/* --optimizer-cpu-offload updates on the host; --cpu-offloading-num-layers, which leaves one layer
+ * at least, stands alone (transformer_config.py). */
+static const struct express_move moves[] = {
+    {{"optimizer"}, 1, true},
+    {{"activations"}, 0, true},
+    {{NULL}, 0, false},
+};
+
+static bool check_moves(const struct problem *problem, const struct plan *plan, struct diag *diag)
+{
+    struct express_states states;
+    const uint32_t layers = plan_count_layers(problem->model);
+    const double moved = express_find_moved(plan, "activations") * layers;
+    bool good = true;
+    express_find_states(plan, &states);
+    if (express_find_moved(plan, "optimizer") > 0.0 &&
+        strcmp(problem->setup->optimizer->name, "adam") != 0)
+        good = diag_push(diag, DIAG_X605, nowhere, "optimizer 'adam'",
+                         "Megatron moves the states of Adam to the host, not those of '%s'",
+                         problem->setup->optimizer->name);
+    if (moved > 0.0 && (states.granularity != NULL || plan_count_stages(plan) > 1))
+        good = diag_push(diag, DIAG_X605, nowhere, "one stage, nothing recomputed",
+                         "Megatron moves activations to the host without pipeline and "
+                         "recomputation alone");
+    if (moved > 0.0 && megatron_count_moved(problem, plan) == 0)
+        good = diag_push(
+            diag, DIAG_X605, nowhere,
+            text_build(diag->arena, "a share_frac of 1/%u to %u/%u", layers, layers - 1, layers),
+            "Megatron moves the activations of whole layers to the host, of one at "
+            "least not: %g of %u layers",
+            moved, layers);
+    return good;
+}
+
+/* 0: there are none, or no whole number of them. */
+uint32_t megatron_count_moved(const struct problem *problem, const struct plan *plan)
+{
+    const uint32_t layers = plan_count_layers(problem->model);
+    const double moved = express_find_moved(plan, "activations") * layers;
+    const uint32_t whole = (uint32_t)(moved + 0.5);
+    const double off = moved - whole;
+    return whole < layers && off < 1e-6 && off > -1e-6 ? whole : 0;
+}
+
 bool megatron_check_plan(const struct problem *problem, const struct plan *plan, struct diag *diag)
 {
     bool good = check_setup(problem->setup, diag);
@@ -70,6 +114,7 @@ bool megatron_check_plan(const struct problem *problem, const struct plan *plan,
     good &= express_policies(plan, MEGATRON, 1,
                              "shard the optimizer alone (ZeRO level 1), or export to a runtime "
                              "with fully sharded data parallelism",
-                             diag);
+                             moves, diag);
+    good &= check_moves(problem, plan, diag);
     return good;
 }

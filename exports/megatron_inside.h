@@ -35,6 +35,8 @@ struct megatron_sizes {
     const char *context_kind; /* value of --cp-comm-type */
     bool pipeline_inside;     /* rank order tp-cp-ep-pp-dp */
 };
+/* Layers whose activations go to the host, 0: none. */
+uint32_t megatron_count_moved(const struct problem *problem, const struct plan *plan);
 void megatron_find_sizes(const struct plan *plan, struct megatron_sizes *out);
 /* Do the ranks run as in its order with the pipeline outermost, or inside data parallelism? */
 bool megatron_follows_order(const struct group *group, bool pipeline_inside);

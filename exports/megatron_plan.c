@@ -144,8 +144,17 @@ static void push_optimizer(const struct problem *problem, const struct plan *pla
     express_find_states(plan, &states);
     const bool overlaps = setup->runtime->overlaps_gradient_reduce && sizes.dp * sizes.cp > 1;
     push_rule(setup->optimizer, sizes.tp, out);
-    if (states.zero > 0)
+    const double moved = express_find_moved(plan, "optimizer");
+    if (states.zero > 0 || moved > 0.0)
         megatron_push_flag(out, "--use-distributed-optimizer");
+    if (moved > 0.0) {
+        megatron_push_flag(out, "--use-precision-aware-optimizer");
+        megatron_push_flag(out, "--optimizer-cpu-offload");
+        megatron_push(out, "--optimizer-offload-fraction", "%.15g", moved);
+    }
+    if (megatron_count_moved(problem, plan) > 0)
+        megatron_push(out, "--cpu-offloading-num-layers", "%u",
+                      megatron_count_moved(problem, plan));
     if (overlaps)
         megatron_push_flag(out, "--overlap-grad-reduce");
     if (overlaps && states.zero > 0 && setup->runtime->overlaps_parameter_gather)

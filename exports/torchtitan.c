@@ -101,6 +101,12 @@ static bool check_schedule(const struct problem *problem, const struct plan *pla
     return good;
 }
 
+/* training.enable_cpu_offload moves what FSDP shards. */
+static const struct express_move moves[] = {
+    {{"optimizer", "gradients", "parameters"}, 2, false},
+    {{NULL}, 0, false},
+};
+
 /* FSDP spreads over data and context ranks together; without it nothing else may be parallel, and
  * no formats are mixed. */
 static bool check_states(const struct problem *problem, const struct plan *plan, struct diag *diag)
@@ -108,7 +114,10 @@ static bool check_states(const struct problem *problem, const struct plan *plan,
     struct express_states states;
     const uint64_t devices = plan_count_devices(plan);
     express_find_states(plan, &states);
-    bool good = express_policies(plan, TARGET, 3, NULL, diag);
+    bool good = express_policies(plan, TARGET, 3, NULL, moves, diag);
+    if (states.zero == 0 && express_find_moved(plan, "parameters") > 0.0)
+        good = diag_push(diag, DIAG_X605, nowhere, "ZeRO level 2 or 3 over two ranks at least",
+                         "torchtitan moves states to the host with FSDP alone");
     if (states.zero == 1)
         good = diag_push(diag, DIAG_X605, nowhere, "ZeRO level 2 or 3",
                          "torchtitan does not shard the optimizer alone");
@@ -182,6 +191,8 @@ static void push_training(const struct problem *problem, const struct plan *plan
               (unsigned long long)problem->setup->seq_length);
     text_push(out, "mixed_precision_param = \"%s\"\nmixed_precision_reduce = \"float32\"\n",
               problem->setup->dtype == DTYPE_FP32 ? "float32" : "bfloat16");
+    if (express_find_moved(plan, "parameters") > 0.0)
+        text_push(out, "enable_cpu_offload = true\n");
 }
 
 static void push_part(uint32_t part, uint32_t parts, uint32_t first, uint32_t count,

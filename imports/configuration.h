@@ -88,6 +88,9 @@ void configuration_push_sharding(struct configuration *configuration, uint32_t l
 /* "selective" or "full"; layers 0: all. */
 void configuration_push_recompute(struct configuration *configuration, const char *granularity,
                                   uint64_t layers);
+/* Words of policy 'offload', separated by blanks, to the host's memory; share 1: all of them. */
+void configuration_push_offload(struct configuration *configuration, const char *tensors,
+                                double share);
 /* Layers of the chunks in the order of the chain; a stage holds `chunks` of them. */
 void configuration_set_layers(struct configuration *configuration, const uint32_t *layers,
                               uint32_t stages, uint32_t chunks);

@@ -84,6 +84,26 @@ void configuration_push_recompute(struct configuration *configuration, const cha
     }
 }
 
+void configuration_push_offload(struct configuration *configuration, const char *tensors,
+                                double share)
+{
+    struct policy_use *use = &configuration->uses[configuration->plan.policy_count++];
+    const char **words = ARENA_PUSH(configuration->arena, const char *, strlen(tensors) + 1);
+    uint32_t count = 0;
+    memset(use, 0, sizeof *use);
+    use->kind = policy_find("offload");
+    for (const char *at = tensors; *at != '\0'; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
+        words[count++] = text_build_copy(configuration->arena, at, length);
+        at += length;
+    }
+    *value_of(use, "tensors") =
+        (struct policy_value){.present = true, .words = words, .word_count = count};
+    if (share < 1.0) {
+        *value_of(use, "share_frac") = (struct policy_value){.present = true, .number = share};
+    }
+}
+
 void configuration_set_layers(struct configuration *configuration, const uint32_t *layers,
                               uint32_t stages, uint32_t chunks)
 {

@@ -38,6 +38,8 @@ static const char *const harmless[] = {
     "wall_clock",
     "wandb",
     "zero_allow",
+    "zero_optimization.offload_optimizer.",
+    "zero_optimization.offload_param.",
     "zero_force",
     "zero_optimization.round_robin",
     "zero_optimization.ignore",
@@ -49,10 +51,8 @@ static const char *const harmless[] = {
 };
 
 static const struct configuration_limit limits[] = {
-    {"zero_optimization.offload_optimizer.device", "none", "states in host memory are not planned"},
-    {"zero_optimization.offload_param.device", "none", "states in host memory are not planned"},
-    {"zero_optimization.cpu_offload", NULL, "states in host memory are not planned"},
-    {"zero_optimization.cpu_offload_param", NULL, "states in host memory are not planned"},
+    {"zero_optimization.cpu_offload", NULL, "it is offload_optimizer by now: say that"},
+    {"zero_optimization.cpu_offload_param", NULL, "it is offload_param by now: say that"},
     {"zero_optimization.zero_hpz_partition_size", "1",
      "a second copy of parameters per node is "
      "not planned"},
@@ -189,6 +189,45 @@ static void push_ranks(struct configuration *configuration, const struct sizes *
     }
 }
 
+/* "cpu", "nvme", "none" */
+static bool is_moved(struct configuration *configuration, const char *key)
+{
+    const char *device = configuration_take_word(configuration, key, "none");
+    if (strcmp(device, "cpu") != 0 && strcmp(device, "none") != 0) {
+        configuration_refuse(configuration, DIAG_X664, key, "cpu or none",
+                             "states on '%s' are not planned", device);
+    }
+    return strcmp(device, "cpu") == 0;
+}
+
+/* What the level shards goes along with the optimizer. */
+static void take_moves(struct configuration *configuration, uint64_t level, double ratio)
+{
+    const char *const optimizer_key = "zero_optimization.offload_optimizer.device";
+    const char *const parameter_key = "zero_optimization.offload_param.device";
+    const bool optimizer = is_moved(configuration, optimizer_key);
+    const bool parameters = is_moved(configuration, parameter_key);
+    if (parameters && level != 3) {
+        configuration_refuse(configuration, DIAG_X663, parameter_key, "stage 3",
+                             "parameters are moved at stage 3 alone, not at %llu",
+                             (unsigned long long)level);
+    } else if (optimizer && level == 0) {
+        configuration_refuse(configuration, DIAG_X663, optimizer_key, "stage 1, 2 or 3",
+                             "states are moved where they are sharded, not at stage 0");
+    } else if (optimizer && parameters && ratio < 1) {
+        configuration_refuse(configuration, DIAG_X664, "zero_optimization.offload_optimizer.ratio",
+                             "1, or offload_param off",
+                             "a part of the states beside all parameters is not planned");
+    } else if (optimizer && parameters) {
+        configuration_push_offload(configuration, "optimizer gradients parameters", 1);
+    } else if (optimizer) {
+        configuration_push_offload(configuration, level == 1 ? "optimizer" : "optimizer gradients",
+                                   ratio);
+    } else if (parameters) {
+        configuration_push_offload(configuration, "parameters", 1);
+    }
+}
+
 static void take_states(struct configuration *configuration)
 {
     const uint64_t level = configuration_take_count(configuration, "zero_optimization.stage", 0);
@@ -209,6 +248,7 @@ static void take_states(struct configuration *configuration)
                              "a part of the states is moved away at stage 3 alone");
     }
     configuration_push_sharding(configuration, (uint32_t)level);
+    take_moves(configuration, level, ratio);
     if (interval > 1 ||
         (layers > 0 && interval == 0 && layers != plan_count_layers(&configuration->model))) {
         configuration_refuse(configuration, DIAG_X664,

@@ -327,6 +327,47 @@ static void warn_overlap(struct configuration *configuration, const char *flag, 
     }
 }
 
+/* The precision-aware optimizer keeps halves of master parameters on the device, none on the
+ * host. */
+static void take_moves(struct configuration *configuration, const struct sizes *sizes, bool sharded)
+{
+    const double fraction =
+        configuration_take_number(configuration, "optimizer-offload-fraction", 1);
+    const uint64_t layers = configuration_take_count(configuration, "cpu-offloading-num-layers", 0);
+    const uint32_t all = plan_count_layers(&configuration->model);
+    const bool moved = configuration_take_switch(configuration, "optimizer-cpu-offload", false);
+    const bool aware =
+        configuration_take_switch(configuration, "use-precision-aware-optimizer", false);
+    if (aware && !moved) {
+        configuration_refuse(configuration, DIAG_X664, "use-precision-aware-optimizer",
+                             "--optimizer-cpu-offload beside it, or leave it out",
+                             "optimizer states in other formats are not planned");
+    } else if (moved && !sharded) {
+        configuration_refuse(configuration, DIAG_X664, "optimizer-cpu-offload",
+                             "--use-distributed-optimizer",
+                             "whole states in host memory are not planned");
+    } else if (moved && (fraction <= 0 || fraction > 1)) {
+        configuration_refuse(configuration, DIAG_X661, "optimizer-offload-fraction",
+                             "above 0, at most 1", "a share of %g of the states", fraction);
+    } else if (moved) {
+        configuration_push_offload(configuration, "optimizer", fraction);
+    }
+    if (layers >= all) {
+        configuration_refuse(configuration, DIAG_X663, "cpu-offloading-num-layers",
+                             text_build(configuration->arena, "0 to %u", all - 1),
+                             "activations of %llu layers in host memory: one of the %u stays",
+                             (unsigned long long)layers, all);
+    } else if (layers > 0 && sizes->pp > 1) {
+        configuration_refuse(configuration, DIAG_X663, "cpu-offloading-num-layers",
+                             "one pipeline stage, or leave it out",
+                             "activations go to host memory without a pipeline alone, not with "
+                             "%llu stages",
+                             (unsigned long long)sizes->pp);
+    } else if (layers > 0) {
+        configuration_push_offload(configuration, "activations", (double)layers / all);
+    }
+}
+
 static void take_states(struct configuration *configuration, const struct sizes *sizes)
 {
     const bool flag = configuration_take_switch(configuration, "use-distributed-optimizer", false);
@@ -335,6 +376,7 @@ static void take_states(struct configuration *configuration, const struct sizes 
     const bool replicas = sizes->dp * sizes->cp > 1;
     configuration_push_sharding(configuration, sharded ? 1 : 0);
     take_recompute(configuration);
+    take_moves(configuration, sizes, sharded);
     warn_overlap(configuration, "overlap-grad-reduce", replicas);
     warn_overlap(configuration, "overlap-param-gather", replicas && sharded);
 }

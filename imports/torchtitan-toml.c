@@ -37,7 +37,6 @@ static const char *const harmless[] = {
 
 static const struct configuration_limit limits[] = {
     {"training.dtype", "float32", "states in bf16 alone are not planned"},
-    {"training.enable_cpu_offload", NULL, "states in host memory are not planned"},
     {P "disable_loss_parallel", NULL, "logits gathered over tensor ranks are not planned"},
     {P "pipeline_parallel_schedule_csv", "", "an order of slots from a table is not read"},
     {P "context_parallel_load_balancer", "headtail",
@@ -267,6 +266,15 @@ static void take_states(struct configuration *configuration, const struct torcht
         strcmp(reshard, "always") == 0 || (strcmp(reshard, "default") == 0 && sizes->pp <= 1);
     const bool sharded = sizes->shard > 1 || sizes->cp > 1;
     configuration_push_sharding(configuration, !sharded ? 0 : always ? 3 : 2);
+    if (configuration_take_switch(configuration, "training.enable_cpu_offload", false)) {
+        if (sharded) {
+            configuration_push_offload(configuration, "optimizer gradients parameters", 1);
+        } else {
+            configuration_refuse(configuration, DIAG_X663, "training.enable_cpu_offload",
+                                 "shard over two ranks at least, or leave it out",
+                                 "states are moved by FSDP, and nothing is sharded");
+        }
+    }
     take_recompute(configuration);
 }
 

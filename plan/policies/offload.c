@@ -130,7 +130,7 @@ static bool agrees(const struct problem *problem, const struct plan *plan,
     const uint32_t level = level_of(plan);
     /* a single copy of the states is as good as shared */
     if (row != NULL && row->zero_levels != 0 && (row->zero_levels >> level & 1u) == 0 &&
-        plan_count_copies(problem, plan) > 1)
+        (row->sharded_only || plan_count_copies(problem, plan) > 1))
         return REFUSE(diag, DIAG_P420, nowhere,
                       text_build(diag->arena, "shard them: --zero %u", lowest(row->zero_levels)),
                       "runtime '%s' does not move %s to the host where states are sharded at "
