@@ -94,8 +94,8 @@ struct alternatives {
     struct policy_options options[PLANNER_POLICY_MAX];
     uint32_t count, class_count, keeping_count;     /* keeping_count: of those classes that have
                                                      * most */
-    const struct agreeing *agreeing;      /* NULL: any options go together, and an alternative is its
-                                     * number in mixed radix */
+    const struct agreeing *agreeing; /* NULL: any options go together, and an alternative is its
+                                      * number in mixed radix */
     unsigned long long *class_digests;              /* of the uses that the class has */
     struct alternatives *next;
 };

@@ -205,6 +205,16 @@ static void dump_levels(struct command *command, const struct cluster *cluster)
               "bandwidth per device and direction; latency on top of the link's own\n");
 }
 
+static void dump_host(struct command *command, const struct host *host)
+{
+    if (host->memory_bytes > 0) {
+        text_push(&command->out, "host     %s at %s for %u devices, %s each way to each\n",
+                  report_bytes(command->arena, (double)host->memory_bytes),
+                  quantity(command, UNIT_BYTES_PER_SECOND, host->memory_Bps), host->devices,
+                  quantity(command, UNIT_BYTES_PER_SECOND, host_copy_Bps(host)));
+    }
+}
+
 static void dump_cluster(struct command *command, const struct cluster *cluster)
 {
     struct text *out = &command->out;
@@ -216,6 +226,7 @@ static void dump_cluster(struct command *command, const struct cluster *cluster)
             out, "device   %s, %s, %s dense bf16\n", accelerator->name,
             report_bytes(command->arena, (double)accelerator->memory_bytes),
             quantity(command, UNIT_FLOPS_PER_SECOND, accelerator->peak_flops_per_s[DTYPE_BF16]));
+        dump_host(command, &accelerator->host);
     }
     text_push(out, "\n");
     if (cluster->level_count > 0) {
