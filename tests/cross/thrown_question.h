@@ -51,6 +51,7 @@ static inline void begin(void)
     ck_assert(cluster_read("dgx-h100:1", &fixed, &zoo_cluster, &diag));
     ck_assert(
         accelerator_read("A100-SXM4-40GB", (struct diag_place){0}, &fixed, &slower, &diag));
+    slower.host = zoo_cluster.accelerators[0].host;
 }
 
 static inline uint32_t pick(const uint32_t *from, uint32_t count)
@@ -178,6 +179,7 @@ static inline void throw_pins(uint32_t devices)
         const uint32_t way = random_pop_below(&dice, 6);
         pins->policy_pinned[i] = way == 0;
         pins->policy_choices[i] = way == 1 ? random_pop_below(&dice, 4) : 0;
+        pins->policy_asked[i] = policy_table[i]->on_demand && random_pop_below(&dice, 3) == 0;
     }
     pins->schedule = random_pop_below(&dice, 3) > 0
                          ? NULL

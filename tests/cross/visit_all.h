@@ -60,7 +60,7 @@ static inline void judge(struct visit *visit, const struct plan *kept)
     planner_complete(&question.problem, &question.estimator, &plan, &arena, &estimate);
     double over = 0.0;
     for (uint32_t i = 0; i < estimate.stage_count; i++) {
-        const double here = estimate.stages[i].peak_bytes - estimate.stages[i].capacity_bytes;
+        const double here = -estimator_room_bytes(&estimate.stages[i]);
         over = here > over ? here : over;
     }
     if (estimate.fits) {
@@ -111,7 +111,8 @@ static inline void each_use(struct visit *visit, uint32_t policy)
         !kind->choose(&question.problem, &visit->plan, choice - 1, &arena, next)) {
         each_use(visit, policy + 1);
     }
-    if (pins->policy_pinned[policy] || kind->choose == NULL) {
+    const bool silent = kind->on_demand && !pinned && !pins->policy_asked[policy];
+    if (pins->policy_pinned[policy] || kind->choose == NULL || silent) {
         return;
     }
     for (uint32_t i = 0;
