@@ -51,8 +51,6 @@ static const char *const harmless[] = {
 };
 
 static const struct configuration_limit limits[] = {
-    {"zero_optimization.cpu_offload", NULL, "it is offload_optimizer by now: say that"},
-    {"zero_optimization.cpu_offload_param", NULL, "it is offload_param by now: say that"},
     {"zero_optimization.zero_hpz_partition_size", "1",
      "a second copy of parameters per node is "
      "not planned"},
@@ -205,8 +203,13 @@ static void take_moves(struct configuration *configuration, uint64_t level, doub
 {
     const char *const optimizer_key = "zero_optimization.offload_optimizer.device";
     const char *const parameter_key = "zero_optimization.offload_param.device";
-    const bool optimizer = is_moved(configuration, optimizer_key);
-    const bool parameters = is_moved(configuration, parameter_key);
+    /* its older names, which it still reads, beside */
+    const bool optimizer =
+        configuration_take_switch(configuration, "zero_optimization.cpu_offload", false) ||
+        is_moved(configuration, optimizer_key);
+    const bool parameters =
+        configuration_take_switch(configuration, "zero_optimization.cpu_offload_param", false) ||
+        is_moved(configuration, parameter_key);
     if (parameters && level != 3) {
         configuration_refuse(configuration, DIAG_X663, parameter_key, "stage 3",
                              "parameters are moved at stage 3 alone, not at %llu",

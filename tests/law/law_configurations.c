@@ -101,10 +101,26 @@ static bool goes_round(const struct pair *pair, const char *path, const struct p
     return true;
 }
 
-/* Half of the plans shard states, a third recompute; layers are stated. */
+/* What the runtime moves to the host, a fourth of it or all. */
+static void push_moved(struct random *random, struct plan *plan)
+{
+    struct policy_use *use = &plan->policies[plan->policy_count];
+    if (runtime.offload_count > 0 && random_pop_below(random, 3) == 0 &&
+        policy_find("offload")->choose(
+            &problem, plan, random_pop_below(random, runtime.offload_count), &arena, use)) {
+        for (uint32_t i = 0; i < use->kind->field_count; i++) {
+            if (strcmp(use->kind->fields[i].key, "share_frac") == 0)
+                use->values[i] = (struct policy_value){.present = random_pop_below(random, 2) == 0,
+                                                       .number = 0.25};
+        }
+        plan->policy_count++;
+    }
+}
+
+/* Half of the plans shard states, a third recompute, some move; layers are stated. */
 static void settle(struct random *random, struct plan *plan)
 {
-    static struct policy_use uses[2];
+    static struct policy_use uses[3];
     const uint32_t chunks = plan_count_stages(plan) * plan->schedule.chunks;
     const uint32_t layers = plan_count_layers(&model), odd = random_pop_below(random, 2);
     setup.spare_devices = 0;
@@ -123,12 +139,22 @@ static void settle(struct random *random, struct plan *plan)
     if (full == 0 && policy_find("keep")->choose(&problem, plan, random_pop_below(random, 3),
                                                  &arena, &uses[plan->policy_count]))
         plan->policy_count++;
+    push_moved(random, plan);
+}
+
+static bool policy_is_used(const struct plan *plan, const char *kind)
+{
+    for (uint32_t i = 0; i < plan->policy_count; i++) {
+        if (strcmp(plan->policies[i].kind->name, kind) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void go_round(const struct pair *pair)
 {
     struct random random;
-    uint32_t written = 0;
+    uint32_t written = 0, moved = 0;
     char path[64];
     snprintf(path, sizeof path, "/tmp/shardplan-%ld-%s", (long)getpid(), pair->file);
     random_init(&random, 11);
@@ -136,18 +162,22 @@ static void go_round(const struct pair *pair)
     ck_assert(runtime_read(pair->exporter, (struct diag_place){0}, &arena, &runtime, &diag));
     const struct arena_mark mark = arena_find_mark(&arena);
     const uint32_t plans = count_samples(PLANS), least = count_samples(8);
-    for (uint32_t i = 0; i < plans || !is_enough(i, written, least); i++) {
+    for (uint32_t i = 0;
+         i < plans || !is_enough(i, written < 4 * moved ? written : 4 * moved, least); i++) {
         struct group group;
         struct plan plan;
         fill(&random, &group, &plan);
         settle(&random, &plan);
-        if (plan_is_legal(&problem, &plan))
-            written += goes_round(pair, path, &plan);
+        if (plan_is_legal(&problem, &plan) && goes_round(pair, path, &plan)) {
+            written++;
+            moved += policy_is_used(&plan, "offload");
+        }
         arena_pop(&arena, mark);
     }
     remove(path);
     arena_release(&arena);
-    fprintf(stderr, "%s of %s: %u plans there and back\n", pair->exporter, pair->model, written);
+    fprintf(stderr, "%s of %s: %u plans there and back, %u use the host's memory\n", pair->exporter,
+            pair->model, written, moved);
 }
 
 START_TEST(exports_read_back)
