@@ -1,0 +1,2 @@
+check --plan @
+exit 1
