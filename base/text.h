@@ -39,4 +39,12 @@ const char *text_find_nearest(const char *word, const char *const *candidates, s
 #define TEXT_DIGEST_SEED 0xcbf29ce484222325ull
 unsigned long long text_digest(unsigned long long seed, const void *bytes, size_t length);
 
+/* The same of one word, much faster: a product by 2^64 over the golden ratio. */
+static inline unsigned long long text_digest_word(unsigned long long seed, unsigned long long word)
+{
+    const unsigned long long mixed = seed ^ word;
+    const unsigned long long digest = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15ull;
+    return digest ^ digest >> 29;
+}
+
 #endif

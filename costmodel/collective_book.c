@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "costmodel/rank_nest.h"
+#include "plan/rank_nest.h"
 
 #define BOOK_BUCKETS 4096
 /* Loads that are cleared in one sweep in the time that one rank's messages take to look up. */

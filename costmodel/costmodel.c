@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "costmodel/costmodel_inside.h"
-#include "costmodel/rank_nest.h"
+#include "plan/rank_nest.h"
 
 #define PRICE_BUCKETS 65536
 
@@ -51,12 +51,15 @@ static void forget_streams(void *state)
     memset(model->cache->streams, 0, sizeof model->cache->streams);
 }
 
-static unsigned long long message_key(const struct costmodel *model, const struct rank_group *group,
-                                      const struct work_message *message, uint32_t base)
+static unsigned long long message_key(const struct work *work, const struct work_message *message,
+                                      uint32_t base)
 {
-    unsigned long long key = rank_nest_digest(model->problem->cluster, group, base);
-    key = text_digest(key, &message->kind, sizeof message->kind);
-    return text_digest(key, &message->bytes, sizeof message->bytes);
+    const unsigned long long nest =
+        base == 0 ? work->nests[message->group]
+                  : rank_nest_digest(work->problem->cluster, &work->groups[message->group], base);
+    unsigned long long bytes;
+    memcpy(&bytes, &message->bytes, sizeof bytes);
+    return text_digest_word(text_digest_word(nest, (unsigned long long)message->kind), bytes);
 }
 
 double costmodel_message_s(struct costmodel *model, const struct work *work,
@@ -66,7 +69,7 @@ double costmodel_message_s(struct costmodel *model, const struct work *work,
         return 0.0;
     }
     const struct rank_group *group = &work->groups[message->group];
-    const unsigned long long key = message_key(model, group, message, base);
+    const unsigned long long key = message_key(work, message, base);
     struct price_entry **bucket = &model->cache->messages->buckets[key % PRICE_BUCKETS];
     for (const struct price_entry *entry = *bucket; entry != NULL; entry = entry->next) {
         if (entry->key == key) {

@@ -131,8 +131,7 @@ static unsigned long long kernel_key(const struct place *place,
                                             (unsigned long long)item->pass << 32 |
                                                 (unsigned long long)item->dtype};
         for (uint32_t w = 0; w < sizeof words / sizeof words[0]; w++) {
-            key = (key ^ words[w]) * 0x9e3779b97f4a7c15ull;
-            key ^= key >> 29;
+            key = text_digest_word(key, words[w]);
         }
     }
     return items[0]->kind == OP_CONTRACT ? key | 1u : 0u;

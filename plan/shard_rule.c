@@ -360,12 +360,14 @@ uint32_t shard_moves_find(const struct shard_mesh *mesh, const struct tensor *te
                           struct shard_move out[SHARD_MOVE_MAX])
 {
     struct shard_state now = from;
+    bool differs = false;
     for (uint32_t i = 0; i < mesh->atom_count; i++) {
         assert(to.at[i] != STATE_PARTIAL);
         now.at[i] = now.at[i] == STATE_WHOLE ? to.at[i] : now.at[i]; /* slicing is free */
+        differs = differs || now.at[i] != to.at[i];
     }
     uint32_t count = 0;
-    for (uint32_t action = 0; action < SHARD_ACTION_COUNT; action++) {
+    for (uint32_t action = 0; differs && action < SHARD_ACTION_COUNT; action++) {
         assert(count < SHARD_MOVE_MAX);
         out[count].action = (enum shard_action)action;
         while (take_move(mesh, tensor, &now, &to, &out[count])) {

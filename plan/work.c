@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "plan/rank_nest.h"
 #include "plan/work_inside.h"
 #include "plan/work_kernels.h"
 
@@ -34,6 +35,8 @@ uint32_t work_group_index(struct work *work, const struct rank_group *group)
     assert(work->group_count < WORK_GROUP_MAX);
     work->groups[work->group_count] = *group;
     work->groups[work->group_count].map = work->sites.map;
+    work->nests[work->group_count] =
+        rank_nest_digest(work->problem->cluster, &work->groups[work->group_count], 0);
     return work->group_count++;
 }
 
@@ -69,7 +72,7 @@ static void push_backward(struct work_builder *builder, struct work_block *block
 {
     block->backward = (struct work_items){.count = 0};
     if (builder->backward) {
-        work_backward_build(builder, block->keep, &block->backward);
+        work_backward_build(builder, &block->backward);
     }
 }
 
@@ -98,13 +101,14 @@ static void push_form(struct work_builder *builder, uint32_t plain, enum work_ke
     if (!builder->backward) {
         return;
     }
+    const struct work_items *backward = &builder->work->blocks[plain].backward;
     if (keep == KEEP_BOUNDARY) {
         block->backward = (struct work_items){.count = 0};
-        work_push_copy(&block->backward, builder->arena, &block->forward, true);
-        work_push_copy(&block->backward, builder->arena, &builder->work->blocks[plain].backward,
-                       false);
+        work_push_again(&block->backward, builder->arena, &block->forward);
+        work_push_items(&block->backward, builder->arena, backward->items, backward->count);
     } else if (keep != KEEP_SELECTIVE || work_core_is_dropped(builder)) {
-        push_backward(builder, block);
+        block->backward = (struct work_items){.count = 0};
+        work_backward_remake(builder, keep, backward, &block->backward);
     }
     work_memory_build(builder, block);
 }

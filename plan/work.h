@@ -175,6 +175,7 @@ struct work {
     uint32_t block_count;
     struct work_sites sites;
     struct rank_group groups[WORK_GROUP_MAX];
+    unsigned long long nests[WORK_GROUP_MAX];   /* rank_nest_digest of the groups from place 0 */
     uint32_t group_count;
     uint32_t first_block, last_block;   /* blocks of the parts that run once at the ends of the
                                          * chain */

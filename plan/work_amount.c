@@ -111,10 +111,9 @@ static double row_density(const struct setup *setup, const struct op *op, uint64
     return rows ? density : attention_density(op, queries, keys);
 }
 
-/* Forward: X[m,k] W[k,n]; input gradient dY[m,n] W^T; weight gradient X^T dY. Axes in all three are
- * groups. */
-static void fill_contract(const struct work_builder *builder, const struct op *op,
-                          const struct shard_cut *cut, struct work_compute *out)
+/* Forward: X[m,k] W[k,n]. Axes in both and the result are groups. */
+static struct work_contract find_contract(const struct work_builder *builder, const struct op *op,
+                                          const struct shard_cut *cut)
 {
     const struct tensor *x = &builder->model->tensors[op->inputs[0]];
     const struct tensor *w = &builder->model->tensors[op->weights[0]];
@@ -125,14 +124,35 @@ static void fill_contract(const struct work_builder *builder, const struct op *o
     const double rows = (double)product(builder, cut, x->axes & y->axes & ~groups) * x->density *
                         shard_routed_load(builder->mesh, x, cut->axis);
     const uint64_t m = rows < 1.0 ? 1 : (uint64_t)(rows + 0.5);
-    out->groups = product(builder, cut, groups);
-    out->m = out->pass == PASS_WEIGHT_GRADIENT ? k : m;
-    out->n = out->pass == PASS_INPUT_GRADIENT ? k : n;
-    out->k = out->pass == PASS_WEIGHT_GRADIENT ? m : out->pass == PASS_INPUT_GRADIENT ? n : k;
-    out->flops = 2.0 * rows * (double)n * (double)k * (double)out->groups;
-    out->bytes = touched_bytes(builder, cut, op->inputs[0], false) +
-                 touched_bytes(builder, cut, op->weights[0], false) +
-                 touched_bytes(builder, cut, op->output, false);
+    const uint64_t group_count = product(builder, cut, groups);
+    return (struct work_contract){.known = true,
+                                  .m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .groups = group_count,
+                                  .flops = 2.0 * rows * (double)n * (double)k * (double)group_count,
+                                  .bytes = touched_bytes(builder, cut, op->inputs[0], false) +
+                                           touched_bytes(builder, cut, op->weights[0], false) +
+                                           touched_bytes(builder, cut, op->output, false)};
+}
+
+/* The same three matrices in every pass: input gradient dY[m,n] W^T; weight gradient X^T dY. */
+static void fill_contract(const struct work_builder *builder, uint32_t op, struct work_compute *out)
+{
+    struct work_contract *const forward = &builder->contracts[op];
+    if (!forward->known) {
+        *forward = find_contract(builder, &builder->model->ops[builder->part->first_op + op],
+                                 &builder->cuts[op]);
+    }
+    const enum work_pass pass = out->pass;
+    out->groups = forward->groups;
+    out->m = pass == PASS_WEIGHT_GRADIENT ? forward->k : forward->m;
+    out->n = pass == PASS_INPUT_GRADIENT ? forward->k : forward->n;
+    out->k = pass == PASS_WEIGHT_GRADIENT  ? forward->m
+             : pass == PASS_INPUT_GRADIENT ? forward->n
+                                           : forward->k;
+    out->flops = forward->flops;
+    out->bytes = forward->bytes;
 }
 
 static uint32_t first_axis(axis_set axes)
@@ -334,7 +354,7 @@ struct work_compute work_amount(const struct work_builder *builder, uint32_t op,
     out.density_frac = 1.0;
     switch (which->kind) {
     case OP_CONTRACT:
-        fill_contract(builder, which, cut, &out);
+        fill_contract(builder, op, &out);
         out.dtype = work_contract_dtype(builder, which);
         break;
     case OP_ATTENTION: fill_attention(builder, which, cut, &out); break;

@@ -27,14 +27,27 @@ void work_push_message(struct work_items *items, struct arena *arena, struct wor
     item->message = message;
 }
 
-void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from,
-                    bool recompute)
+void work_push_items(struct work_items *items, struct arena *arena, const struct work_item *from,
+                     uint32_t count)
+{
+    if (items->capacity - items->count < count) {
+        items->capacity = items->count + 2 * count;
+        items->items =
+            arena_grow(arena, items->items, items->count, items->capacity, sizeof *items->items);
+    }
+    if (count > 0) {
+        memcpy(&items->items[items->count], from, count * sizeof *from);
+    }
+    items->count += count;
+}
+
+void work_push_again(struct work_items *items, struct arena *arena, const struct work_items *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         struct work_item *item = next_item(items, arena);
         *item = from->items[i];
         if (!item->is_message) {
-            item->compute.recompute = item->compute.recompute || recompute;
+            item->compute.recompute = true;
         }
     }
 }
@@ -409,7 +422,18 @@ static void push_dropped(const struct work_builder *builder, enum work_keep keep
     }
 }
 
-void work_backward_build(struct work_builder *builder, enum work_keep keep, struct work_items *out)
+/* The last unit of the first `count` ops. */
+static struct work_unit last_unit(const struct work_builder *builder, uint32_t count)
+{
+    struct work_unit unit = {count - 1, count - 1};
+    while (op_at(builder, unit.first)->joined) {
+        assert(unit.first > 0);
+        unit.first--;
+    }
+    return unit;
+}
+
+void work_backward_build(struct work_builder *builder, struct work_items *out)
 {
     const struct part *part = builder->part;
     struct deliveries log;
@@ -422,13 +446,24 @@ void work_backward_build(struct work_builder *builder, enum work_keep keep, stru
                    all_moves, out);
     }
     for (uint32_t left = part->op_count; left > 0;) {
-        struct work_unit unit = {left - 1, left - 1};
-        while (op_at(builder, unit.first)->joined) {
-            assert(unit.first > 0);
-            unit.first--;
-        }
-        push_dropped(builder, keep, unit.first, out);
+        const struct work_unit unit = last_unit(builder, left);
+        builder->begins[unit.first] = out->count;
         push_backward_unit(builder, unit, &log, out);
         left = unit.first;
     }
+}
+
+void work_backward_remake(struct work_builder *builder, enum work_keep keep,
+                          const struct work_items *plain, struct work_items *out)
+{
+    uint32_t copied = 0;
+    for (uint32_t left = builder->part->op_count; left > 0;) {
+        const struct work_unit unit = last_unit(builder, left);
+        const uint32_t begin = builder->begins[unit.first];
+        work_push_items(out, builder->arena, &plain->items[copied], begin - copied);
+        push_dropped(builder, keep, unit.first, out);
+        copied = begin;
+        left = unit.first;
+    }
+    work_push_items(out, builder->arena, &plain->items[copied], plain->count - copied);
 }

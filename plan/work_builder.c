@@ -78,6 +78,8 @@ void work_builder_enter(struct work_builder *builder, uint32_t part)
     builder->backward = !builder->work->forward_only && has_backward(model, part);
     builder->cuts = ARENA_PUSH(builder->arena, struct shard_cut, builder->part->op_count);
     builder->stored = ARENA_PUSH(builder->arena, struct shard_state, model->tensor_count);
+    builder->contracts = ARENA_PUSH(builder->arena, struct work_contract, builder->part->op_count);
+    builder->begins = ARENA_PUSH(builder->arena, uint32_t, builder->part->op_count);
     builder->known = ARENA_PUSH(builder->arena, bool, model->tensor_count);
     for (uint32_t op = 0; op < builder->part->op_count; op++) {
         const struct op *which = &model->ops[builder->part->first_op + op];

@@ -5,6 +5,13 @@
 #include "plan/shard_rule.h"
 #include "plan/work.h"
 
+/* A matrix multiply on one device, as its forward does it. */
+struct work_contract {
+    bool known;
+    uint64_t m, n, k, groups;
+    double flops, bytes;
+};
+
 /* One part under one mesh while its lists are made. Tensor arrays are indexed by the model's tensor
  * index. */
 struct work_builder {
@@ -15,6 +22,7 @@ struct work_builder {
     struct arena *arena;
     const struct part *part;
     struct shard_cut *cuts;             /* per op of the part */
+    struct work_contract *contracts;    /* per op of the part, when first asked for */
     struct shard_state *stored;         /* per tensor: state it is kept in once its first reader has
                                          * it */
     bool *known;                        /* per tensor: `stored` is set */
@@ -25,6 +33,8 @@ struct work_builder {
                                          * NO_INDEX */
     uint32_t *reader;                   /* per tensor: first place that reads it, op x OP_INPUT_MAX
                                          * + input, else NO_INDEX */
+    uint32_t *begins;                   /* per op that begins a unit: items of the backward that
+                                         * come before the unit */
     uint32_t *next_reader;              /* per place: the next one of the same tensor */
 };
 
@@ -45,8 +55,10 @@ void work_builder_enter(struct work_builder *builder, uint32_t part);
 
 void work_push_compute(struct work_items *items, struct arena *arena, struct work_compute compute);
 void work_push_message(struct work_items *items, struct arena *arena, struct work_message message);
-void work_push_copy(struct work_items *items, struct arena *arena, const struct work_items *from,
-                    bool recompute);
+void work_push_items(struct work_items *items, struct arena *arena, const struct work_item *from,
+                     uint32_t count);
+/* A copy of the list, done again for the backward. */
+void work_push_again(struct work_items *items, struct arena *arena, const struct work_items *from);
 
 /* Index of the group made of those atoms of the mesh, added when new. */
 uint32_t work_group_index(struct work *work, const struct rank_group *group);
@@ -92,8 +104,11 @@ bool work_has_gradient(const struct work_builder *builder, uint32_t tensor);
 
 /* Lists of a block whose part is builder->part. */
 void work_forward_build(struct work_builder *builder, struct work_items *out);
-void work_backward_build(struct work_builder *builder, enum work_keep keep,
-                         struct work_items *out);
+void work_backward_build(struct work_builder *builder, struct work_items *out);
+/* Of a part that does not keep all: what it dropped is made again between the same items. plain:
+ * the builder's last backward. */
+void work_backward_remake(struct work_builder *builder, enum work_keep keep,
+                          const struct work_items *plain, struct work_items *out);
 bool work_core_is_dropped(const struct work_builder *builder);
 
 /* Is the matrix of a matrix multiply frozen? Then it needs no weight gradient, nor its input

@@ -30,7 +30,7 @@ void frontier_push_node(struct search *search, struct mesh_node *node)
 
 static void prune(struct search *search, const struct mesh_node *node, enum planner_bound bound)
 {
-    search->certificate.pruned[bound] += node->leaf_count * node->order_count;
+    search->certificate.pruned[bound] += node->leaf_count * node->mesh->order_count;
 }
 
 static void prune_slow(struct search *search, const struct mesh_node *node)

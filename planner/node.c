@@ -58,7 +58,7 @@ static struct pipeline_terms compute_terms(struct search *search, const struct m
 static double lost_frac(struct search *search, const struct mesh_node *node,
                         const double *kind_lags)
 {
-    const struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
+    const struct plan *plan = space_plan(search, node, node->mesh->first_order, &search->scratch);
     const uint32_t *kinds = search->problem->cluster->device_kind;
     const uint32_t devices = (uint32_t)plan_count_devices(plan);
     double speed = 0.0;
@@ -177,10 +177,10 @@ bool node_passes(struct search *search, const struct mesh_node *node, uint32_t o
 bool node_time(struct search *search, struct mesh_node *node)
 {
     double least_s = -1.0;
-    for (uint32_t i = 0; i < node->order_count; i++) {
+    for (uint32_t i = 0; i < node->mesh->order_count; i++) {
         const struct arena_mark mark = arena_find_mark(&search->scratch);
         struct pipeline_terms terms;
-        if (time_order(search, node, node->orders[i], &terms)) {
+        if (time_order(search, node, node->mesh->orders[i], &terms)) {
             const double bound_s = pipeline_bound_s(&terms);
             least_s = least_s < 0.0 || bound_s < least_s ? bound_s : least_s;
         }

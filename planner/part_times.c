@@ -1,6 +1,7 @@
 /* Seconds of one layer of each part before any policy, priced once per setting of what can change
  * them: kernels alone by the dims that can cut them, messages among such ops by where the ranks of
  * those dims are, all together by the ranks that matter. */
+#include "plan/rank_nest.h"
 #include "plan/shard_rule.h"
 #include "plan/work_kernels.h"
 #include "planner/planner_inside.h"
@@ -12,12 +13,6 @@ struct times_entry {
     struct part_times times;
     struct times_entry *next;
 };
-
-static unsigned long long mix(unsigned long long key, unsigned long long word)
-{
-    key = (key ^ word) * 0x9e3779b97f4a7c15ull;
-    return key ^ key >> 29;
-}
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -75,11 +70,12 @@ static const struct part_times *add(struct search *search, struct times_table *t
 static unsigned long long kernels_key(const struct search *search, const struct mesh_node *node,
                                       uint32_t index, uint32_t kind)
 {
-    unsigned long long key =
-        mix(mix(TEXT_DIGEST_SEED, kind), (uint64_t)index << 32 | node->micro_batch);
+    unsigned long long key = text_digest_word(text_digest_word(TEXT_DIGEST_SEED, kind),
+                                              (uint64_t)index << 32 | node->micro_batch);
     for (uint32_t left = search->kernels[index].dims; left != 0; left &= left - 1) {
         const uint32_t dim = (uint32_t)__builtin_ctz(left);
-        key = mix(key, (uint64_t)node->degrees[dim] << 8 | node->variants[dim]);
+        key = text_digest_word(key,
+                               (uint64_t)node->mesh->degrees[dim] << 8 | node->mesh->variants[dim]);
     }
     return key;
 }
@@ -96,7 +92,7 @@ static const struct part_times *find_kernels(struct search *search, const struct
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     struct piece piece;
     work_kernels_build(search->problem,
-                       space_plan(search, node, node->first_order, &search->scratch),
+                       space_plan(search, node, node->mesh->first_order, &search->scratch),
                        &search->kernels[index], &search->scratch, search->room);
     estimator->piece(estimator->state, search->room, 0, kind, NULL, &piece);
     arena_pop(&search->scratch, mark);
@@ -132,20 +128,22 @@ static unsigned long long moves_key(const struct plan *plan, uint32_t dims, uint
 {
     const struct group *group = &plan->groups[0];
     unsigned long long key =
-        mix(TEXT_DIGEST_SEED, (uint64_t)index << 32 | plan->schedule.micro_batch);
+        text_digest_word(TEXT_DIGEST_SEED, (uint64_t)index << 32 | plan->schedule.micro_batch);
     uint32_t stride = 1;
     for (uint32_t i = 0; i < group->mesh_count; i++) {
         const struct mesh_dim *factor = &group->mesh[i];
         const uint32_t dim = dim_find_index(factor->dim);
         if (is_among(dims, dim)) {
-            key = mix(key, (uint64_t)factor->degree << 32 | stride);
-            key = mix(key, (uint64_t)dim << 8 | factor->variant);
+            key = text_digest_word(key, (uint64_t)factor->degree << 32 | stride);
+            key = text_digest_word(key, (uint64_t)dim << 8 | factor->variant);
         }
         stride *= factor->degree;
     }
     for (uint32_t i = 0; i < group->fold_count; i++) {
         const uint32_t dim = dim_find_index(group->folds[i].dim);
-        key = is_among(dims, dim) ? mix(key, (uint64_t)dim << 32 | group->folds[i].degree) : key;
+        key = is_among(dims, dim)
+                  ? text_digest_word(key, (uint64_t)dim << 32 | group->folds[i].degree)
+                  : key;
     }
     return key;
 }
@@ -184,30 +182,52 @@ void part_times_sure(struct search *search, const struct mesh_node *node, const 
 
 /* --- with messages ---------------------------------------------------------------------------- */
 
+/* Where the ranks of every atom are, as far as it matters to the messages among them: how many are
+ * crossed at each level of the cluster, and strides where that does not say it for all atoms. */
+static void find_places(const struct search *search, const struct shard_mesh *mesh,
+                        unsigned long long places[ATOM_MAX])
+{
+    const struct cluster *cluster = search->problem->cluster;
+    bool nests = true;
+    for (uint32_t i = 0; i < mesh->atom_count && nests; i++) {
+        const struct shard_atom *atom = &mesh->atoms[i];
+        const struct rank_group group = {
+            .ranks = atom->size, .step_count = 1, .steps = {{atom->stride, atom->size}}};
+        uint64_t crossed[LEVEL_MAX];
+        nests = rank_nest_find(cluster, &group, crossed);
+        places[i] = TEXT_DIGEST_SEED;
+        for (uint32_t level = 0; level < cluster->level_count; level++) {
+            places[i] = text_digest_word(places[i], crossed[level]);
+        }
+    }
+    for (uint32_t i = 0; i < mesh->atom_count && !nests; i++) {
+        places[i] = mesh->atoms[i].stride;
+    }
+}
+
 /* The ranks that can change the part: which, where, on whose behalf. */
 static unsigned long long part_key(const struct search *search, const struct shard_mesh *mesh,
-                                   uint32_t micro_batch, uint32_t part)
+                                   const unsigned long long *places, uint64_t part_and_batch)
 {
-    const uint32_t dims = search->part_dims[part];
-    unsigned long long key = mix(TEXT_DIGEST_SEED, (uint64_t)part << 32 | micro_batch);
+    const uint32_t dims = search->part_dims[part_and_batch >> 32];
+    unsigned long long key = text_digest_word(TEXT_DIGEST_SEED, part_and_batch);
     for (uint32_t i = 0; i < mesh->atom_count; i++) {
         const struct shard_atom *atom = &mesh->atoms[i];
         const bool instead = is_among(dims, atom->instead), beside = is_among(dims, atom->beside);
         if (is_among(dims, atom->dim) || instead || beside) {
-            key = mix(key, (uint64_t)atom->size << 32 | atom->stride);
-            key = mix(key, (uint64_t)atom->dim << 32 | atom->variant << 16 |
-                               (instead ? atom->instead + 1 : 0) << 8 |
-                               (beside ? atom->beside + 1 : 0));
+            key = text_digest_word(text_digest_word(key, atom->size), places[i]);
+            key = text_digest_word(key, (uint64_t)atom->dim << 32 | atom->variant << 16 |
+                                            (instead ? atom->instead + 1 : 0) << 8 |
+                                            (beside ? atom->beside + 1 : 0));
         }
     }
     return key;
 }
 
 static const struct part_times *find_part(struct search *search, const struct plan *plan,
-                                          const struct shard_mesh *mesh, uint32_t part)
+                                          unsigned long long key, uint32_t part)
 {
     const struct estimator *estimator = search->estimator;
-    const unsigned long long key = part_key(search, mesh, plan->schedule.micro_batch, part);
     const struct part_times *known = find(&search->part_times, key);
     if (known != NULL) {
         return known;
@@ -225,9 +245,13 @@ void part_times_whole(struct search *search, const struct plan *plan,
                       struct part_times out[WORK_BLOCK_MAX])
 {
     struct shard_mesh mesh;
+    unsigned long long places[ATOM_MAX];
     shard_mesh_build(search->problem, plan, &mesh);
+    find_places(search, &mesh, places);
     for (uint32_t part = 0; part < search->problem->model->part_count; part++) {
-        out[part] = *find_part(search, plan, &mesh, part);
+        const uint64_t part_and_batch = (uint64_t)part << 32 | plan->schedule.micro_batch;
+        const unsigned long long key = part_key(search, &mesh, places, part_and_batch);
+        out[part] = *find_part(search, plan, key, part);
     }
 }
 

@@ -109,25 +109,27 @@ static double layers_in(const struct pipeline_terms *terms, double seconds)
                                : again + (seconds - both_s) / terms->layer_s;
 }
 
-/* Layers that fit when every stage must be done by T. */
-static double capacity(const struct pipeline_terms *terms, double step_s)
+/* Do all layers fit when every stage must be done by T? */
+static bool holds(const struct pipeline_terms *terms, double step_s)
 {
     const double m = terms->micro_batches, chunks = terms->chunks;
     double before = 0.0, total = 0.0;
-    for (uint32_t stage = 0; stage < terms->stages; stage++) {
+    for (uint32_t stage = 0; stage < terms->stages && total < terms->layers; stage++) {
         const double extra = (stage == 0 ? terms->first_s : 0.0) +
                              (stage + 1 == terms->stages ? terms->last_s : 0.0);
-        const double lag = terms->stage_lags == NULL ? 1.0 : terms->stage_lags[stage];
-        const double layers = layers_in(terms, (step_s - before) / m / lag - extra);
+        double own_s = (step_s - before) / m;
+        own_s = terms->stage_lags == NULL ? own_s : own_s / terms->stage_lags[stage];
+        const double layers = layers_in(terms, own_s - extra);
         total += layers;
-        const double chunk = number_larger((layers - (chunks - 1.0)) / chunks, 0.0);
+        const double least = layers - (chunks - 1.0);
+        const double chunk = number_larger(chunks == 1.0 ? least : least / chunks, 0.0);
         before +=
             (terms->uneven && terms->chunks > 1 ? terms->least_pass_s[terms->splits]
                                                 : chunk * terms->layer_pass_s[terms->splits]) +
             (stage == 0 ? terms->first_pass_s[terms->splits] : 0.0) +
             (terms->splits ? 1.0 : 2.0) * terms->send_s;
     }
-    return total;
+    return total >= terms->layers;
 }
 
 /* Of all stages together; that of a stage without lag is 1. */
@@ -160,24 +162,23 @@ static bool fills(const struct pipeline_terms *terms)
 
 bool pipeline_exceeds(const struct pipeline_terms *terms, double step_s)
 {
-    return plain_bound_s(terms) > step_s ||
-           (fills(terms) && capacity(terms, step_s) < terms->layers);
+    return plain_bound_s(terms) > step_s || (fills(terms) && !holds(terms, step_s));
 }
 
 /* The step grows from what is too short until it is not, then halves what is not known. */
 double pipeline_bound_s(const struct pipeline_terms *terms)
 {
     double low = plain_bound_s(terms), more = BOUND_STEP * low;
-    if (!fills(terms) || capacity(terms, low) >= terms->layers) {
+    if (!fills(terms) || holds(terms, low)) {
         return low;
     }
-    while (capacity(terms, low + more) < terms->layers) {
+    while (!holds(terms, low + more)) {
         low += more;
         more *= 2.0;
     }
     while (more > BOUND_PRECISION * low) {
         more *= 0.5;
-        low += capacity(terms, low + more) < terms->layers ? more : 0.0;
+        low += holds(terms, low + more) ? 0.0 : more;
     }
     return low;
 }

@@ -21,15 +21,15 @@ const char *planner_bound_name(enum planner_bound bound)
 /* Orders in which the shape with most chunks, the least bubble, may still be fast enough. */
 static void start_orders(struct search *search, const struct mesh_node *node, struct orders *orders)
 {
-    orders->items = ARENA_PUSH(&search->scratch, struct order_work, node->order_count);
-    for (uint32_t i = 0; i < node->order_count; i++) {
-        if (node->order_count == 1 || node_passes(search, node, node->orders[i])) {
+    orders->items = ARENA_PUSH(&search->scratch, struct order_work, node->mesh->order_count);
+    for (uint32_t i = 0; i < node->mesh->order_count; i++) {
+        if (node->mesh->order_count == 1 || node_passes(search, node, node->mesh->orders[i])) {
             struct order_work *left = &orders->items[orders->count++];
-            *left = node_start(search, node, node->orders[i]);
+            *left = node_start(search, node, node->mesh->orders[i]);
         }
     }
     search->certificate.pruned[BOUND_PIPELINE] +=
-        node->leaf_count * (node->order_count - orders->count);
+        node->leaf_count * (node->mesh->order_count - orders->count);
 }
 
 /* False: some stage holds too much, whatever the rank order. */
@@ -58,7 +58,7 @@ static void search_node(struct search *search, struct mesh_node *node)
 {
     struct certificate *certificate = &search->certificate;
     if (ranking_cuts(search, node->bound_s)) {
-        certificate->pruned[BOUND_PIPELINE] += node->leaf_count * node->order_count;
+        certificate->pruned[BOUND_PIPELINE] += node->leaf_count * node->mesh->order_count;
         return;
     }
     const struct arena_mark mark = arena_find_mark(&search->scratch);

@@ -16,7 +16,7 @@ static int by_floor(const void *a, const void *b)
 static void find_floor(struct search *search, struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct order_work order = node_start(search, node, node->first_order);
+    struct order_work order = node_start(search, node, node->mesh->first_order);
     probe_floor(search, node, &order);
     arena_pop(&search->scratch, mark);
 }
@@ -43,12 +43,12 @@ static bool form_fits(struct search *search, struct order_work *order, struct le
 static bool node_fits(struct search *search, const struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct order_work order = node_start(search, node, node->first_order);
+    struct order_work order = node_start(search, node, node->mesh->first_order);
     const struct forms *forms = space_forms(search, node);
     bool fits = false;
     for (uint32_t i = 0; i < forms->count && !fits; i++) {
         const struct leaf leaf = {.node = node->index,
-                                  .order = node->first_order,
+                                  .order = node->mesh->first_order,
                                   .form = forms->items[i],
                                   .alternatives =
                                       space_alternatives(search, node, &forms->items[i])};

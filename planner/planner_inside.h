@@ -41,15 +41,20 @@ struct times_table {
     uint32_t bucket_count, count;
 };
 
-/* Degrees, folds, variants, micro-batch. */
-struct mesh_node {
+/* Degrees, folds, variants. */
+struct mesh {
     uint32_t degrees[DIM_MAX];      /* per dim_table entry; folds too; 1: off */
     uint8_t variants[DIM_MAX];
+    uint32_t order_count, first_order;
+    const uint32_t *orders;         /* their numbers */
+    uint64_t replicas;
+};
+
+/* A mesh with a micro-batch. */
+struct mesh_node {
+    struct mesh *mesh;              /* shared by all its micro-batches */
     uint32_t micro_batch;
     uint32_t index;                 /* place in the enumeration: the tie-break */
-    uint32_t order_count, first_order;
-    const uint32_t *orders;         /* their numbers; shared by the micro-batches of a mesh */
-    uint64_t replicas;
     uint64_t leaf_count;            /* per order */
     double bound_s;
     double floor_bytes;             /* some stage has at least that; 0: not known yet */
@@ -160,6 +165,7 @@ struct search {
     uint64_t *device_divisors, *batch_divisors;     /* ascending */
     uint32_t device_divisor_count, batch_divisor_count;
     struct alternatives *alternatives[TABLE_BUCKETS];
+    struct use_list *use_lists;     /* all that alternatives have */
     struct forms *forms[TABLE_BUCKETS];
     struct work_kernels *kernels;   /* all of the model's */
     uint32_t kernels_count;
@@ -456,7 +462,7 @@ void pending_leave(struct search *search);
 void pending_judge(struct search *search);
 
 /* --- stream_cache.c --------------------------------------------------------------------------- */
-#define STREAM_ARENA_BYTES (48u << 20)
+#define STREAM_ARENA_BYTES (36u << 20)
 const struct stream *stream_cache_find(struct search *search, const struct form *form,
                                        const struct schedule_shape *shape);
 /* Empties the streams when they have grown over that. */

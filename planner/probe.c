@@ -62,12 +62,12 @@ void probe_node(struct search *search, struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
     const struct forms *forms = space_forms(search, node);
-    if (node->order_count > 1 && !node_passes(search, node, node->first_order)) {
+    if (node->mesh->order_count > 1 && !node_passes(search, node, node->mesh->first_order)) {
         arena_pop(&search->scratch, mark);
         return;
     }
-    struct order_work order = node_start(search, node, node->first_order);
-    struct leaf leaf = {.node = node->index, .order = node->first_order};
+    struct order_work order = node_start(search, node, node->mesh->first_order);
+    struct leaf leaf = {.node = node->index, .order = node->mesh->first_order};
     probe_floor(search, node, &order);
     if (!node->unfit) {
         node_price(search, &order);
@@ -122,9 +122,9 @@ static void note_form(struct search *search, struct order_work *order, struct le
 static void note_node(struct search *search, const struct mesh_node *node)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct order_work order = node_start(search, node, node->first_order);
+    struct order_work order = node_start(search, node, node->mesh->first_order);
     const struct forms *forms = space_forms(search, node);
-    struct leaf leaf = {.node = node->index, .order = node->first_order};
+    struct leaf leaf = {.node = node->index, .order = node->mesh->first_order};
     for (uint32_t i = 0; i < forms->count; i++) {
         leaf.form = forms->items[i];
         leaf.alternatives = space_alternatives(search, node, &leaf.form);

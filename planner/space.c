@@ -22,7 +22,7 @@ static uint32_t count_splittable(const struct mesh_node *node, uint32_t *dims)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < dim_table_count; i++) {
-        if (dim_table[i]->kind == DIM_FACTOR && node->degrees[i] > 1) {
+        if (dim_table[i]->kind == DIM_FACTOR && node->mesh->degrees[i] > 1) {
             dims[count++] = i;
         }
     }
@@ -71,15 +71,16 @@ struct plan *space_plan(const struct search *search, const struct mesh_node *nod
     group->slices = devices->slices;
     group->slice_count = devices->count;
     for (uint32_t i = 0; i < count; i++) {
-        group->mesh[group->mesh_count++] = (struct mesh_dim){.dim = dim_table[dims[i]],
-                                                             .degree = node->degrees[dims[i]],
-                                                             .variant = node->variants[dims[i]]};
+        group->mesh[group->mesh_count++] =
+            (struct mesh_dim){.dim = dim_table[dims[i]],
+                              .degree = node->mesh->degrees[dims[i]],
+                              .variant = node->mesh->variants[dims[i]]};
     }
     for (uint32_t i = 0; i < dim_table_count; i++) {
         const struct dim *dim = dim_table[i];
-        if (dim->kind != DIM_FACTOR && node->degrees[i] > 1) {
+        if (dim->kind != DIM_FACTOR && node->mesh->degrees[i] > 1) {
             group->folds[group->fold_count++] =
-                (struct mesh_fold){.dim = dim, .degree = node->degrees[i]};
+                (struct mesh_fold){.dim = dim, .degree = node->mesh->degrees[i]};
         }
     }
     plan->groups = group;
@@ -110,7 +111,7 @@ static unsigned long long crossing(unsigned long long key, uint32_t dim, uint64_
 static bool is_host(const struct mesh_node *node, const char *name)
 {
     for (uint32_t i = 0; i < dim_table_count; i++) {
-        for (uint32_t h = 0; node->degrees[i] > 1 && dim_table[i]->kind == DIM_FOLD_INSTEAD &&
+        for (uint32_t h = 0; node->mesh->degrees[i] > 1 && dim_table[i]->kind == DIM_FOLD_INSTEAD &&
                              h < 3 && dim_table[i]->hosts[h] != NULL;
              h++) {
             if (strcmp(dim_table[i]->hosts[h], name) == 0) {
@@ -153,17 +154,17 @@ static unsigned long long order_key(const struct search *search, const struct me
     uint64_t strides[DIM_MAX], stride = 1;
     for (uint32_t i = 0; i < count; i++) {
         strides[dims[i]] = stride;
-        stride *= node->degrees[dims[i]];
+        stride *= node->mesh->degrees[dims[i]];
         if (is_host(node, dim_table[dims[i]]->name) || has_places(search)) {
             key = text_digest(key, &dims[i], sizeof dims[i]);
         }
     }
     for (uint32_t dim = 0; dim < dim_table_count; dim++) {
         for (uint32_t level = 0; level < cluster->level_count; level++) {
-            if (dim_table[dim]->kind == DIM_FACTOR && node->degrees[dim] > 1) {
+            if (dim_table[dim]->kind == DIM_FACTOR && node->mesh->degrees[dim] > 1) {
                 const uint64_t steps =
-                    ring_stride(cluster, level, strides[dim], node->degrees[dim]);
-                key = crossing(key, dim, strides[dim], node->degrees[dim],
+                    ring_stride(cluster, level, strides[dim], node->mesh->degrees[dim]);
+                key = crossing(key, dim, strides[dim], node->mesh->degrees[dim],
                                cluster_count_domain(cluster, level));
                 key = text_digest(key, &steps, sizeof steps);
             }
@@ -274,7 +275,7 @@ static void close_node(struct search *search, struct mesh_node *node)
     }
     if (node->leaf_count > 0) {
         push_node(search, node);
-        search->certificate.space_size += node->leaf_count * node->order_count;
+        search->certificate.space_size += node->leaf_count * node->mesh->order_count;
     }
 }
 
@@ -287,19 +288,31 @@ static bool axes_are_legal(const struct search *search, const struct plan *plan)
     return rules.good;
 }
 
+/* With its orders, for good. */
+static struct mesh *keep_mesh(struct search *search, const struct mesh *mesh,
+                              const uint32_t *orders)
+{
+    uint32_t *kept = ARENA_PUSH(search->arena, uint32_t, mesh->order_count);
+    memcpy(kept, orders, mesh->order_count * sizeof *kept);
+    struct mesh *out = ARENA_PUSH(search->arena, struct mesh, 1);
+    *out = *mesh;
+    out->orders = kept;
+    return out;
+}
+
 static void each_micro_batch(struct search *search, struct mesh_node *node)
 {
     uint32_t orders[SPACE_ORDER_MAX];
     node->micro_batch = 1;
     search->faults.meshes++;
-    node->order_count = list_orders(search, node, orders);
-    if (node->order_count == 0) {
+    node->mesh->order_count = list_orders(search, node, orders);
+    if (node->mesh->order_count == 0) {
         search->faults.mesh++;
         return;
     }
-    node->first_order = orders[0];
+    node->mesh->first_order = orders[0];
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    const struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
+    const struct plan *plan = space_plan(search, node, node->mesh->first_order, &search->scratch);
     const bool legal = axes_are_legal(search, plan);
     const uint64_t replicas = plan_count_replicas(search->problem, plan);
     arena_pop(&search->scratch, mark);
@@ -309,10 +322,8 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
         search->faults.batch += legal ? 1 : 0;
         return;
     }
-    node->replicas = replicas;
-    uint32_t *kept = ARENA_PUSH(search->arena, uint32_t, node->order_count);
-    memcpy(kept, orders, node->order_count * sizeof *kept);
-    node->orders = kept;
+    node->mesh->replicas = replicas;
+    struct mesh_node own = {.mesh = keep_mesh(search, node->mesh, orders)};
     const uint64_t share = batch / replicas;
     const uint32_t pinned = search->options->pins.micro_batch;
     const uint32_t nodes = search->nodes.count;
@@ -320,8 +331,8 @@ static void each_micro_batch(struct search *search, struct mesh_node *node)
         const uint64_t micro_batch = search->batch_divisors[i];
         if (micro_batch <= UINT32_MAX && share % micro_batch == 0 &&
             (pinned == 0 || pinned == micro_batch)) {
-            node->micro_batch = (uint32_t)micro_batch;
-            close_node(search, node);
+            own.micro_batch = (uint32_t)micro_batch;
+            close_node(search, &own);
         }
     }
     search->faults.shapes += search->nodes.count == nodes ? 1 : 0;
@@ -332,7 +343,7 @@ static uint32_t host_product(const struct mesh_node *node, const struct dim *fol
     uint32_t product = 1;
     for (uint32_t i = 0; i < dim_table_count; i++) {
         for (uint32_t h = 0; h < 3 && fold->hosts[h] != NULL; h++) {
-            product *= strcmp(dim_table[i]->name, fold->hosts[h]) == 0 ? node->degrees[i] : 1;
+            product *= strcmp(dim_table[i]->name, fold->hosts[h]) == 0 ? node->mesh->degrees[i] : 1;
         }
     }
     return product;
@@ -359,11 +370,11 @@ static void each_fold(struct search *search, struct mesh_node *node, uint32_t di
         const bool wanted =
             pin == PIN_SEARCH || pin == degree || (pin == PIN_ON && degree == product);
         if (possible && wanted) {
-            node->degrees[dim] = degree;
+            node->mesh->degrees[dim] = degree;
             each_fold(search, node, dim + 1);
         }
     }
-    node->degrees[dim] = 1;
+    node->mesh->degrees[dim] = 1;
 }
 
 static void each_variant(struct search *search, struct mesh_node *node, uint32_t dim)
@@ -373,20 +384,20 @@ static void each_variant(struct search *search, struct mesh_node *node, uint32_t
         return;
     }
     const uint32_t pin = search->options->pins.variants[dim];
-    const uint32_t count = node->degrees[dim] > 1 ? dim_table[dim]->variant_count : 1;
+    const uint32_t count = node->mesh->degrees[dim] > 1 ? dim_table[dim]->variant_count : 1;
     for (uint32_t variant = 0; variant < count; variant++) {
-        if (pin == PIN_ANY || pin == variant || node->degrees[dim] == 1) {
-            node->variants[dim] = (uint8_t)variant;
+        if (pin == PIN_ANY || pin == variant || node->mesh->degrees[dim] == 1) {
+            node->mesh->variants[dim] = (uint8_t)variant;
             each_variant(search, node, dim + 1);
         }
     }
-    node->variants[dim] = 0;
+    node->mesh->variants[dim] = 0;
 }
 
 static void each_degree(struct search *search, struct mesh_node *node, uint32_t dim, uint32_t left)
 {
     while (dim < dim_table_count && dim_table[dim]->kind != DIM_FACTOR) {
-        node->degrees[dim++] = 1;
+        node->mesh->degrees[dim++] = 1;
     }
     if (dim == dim_table_count) {
         if (left == 1) {
@@ -398,7 +409,7 @@ static void each_degree(struct search *search, struct mesh_node *node, uint32_t 
     for (uint32_t i = 0; i < search->device_divisor_count; i++) {
         const uint32_t degree = (uint32_t)search->device_divisors[i];
         if (left % degree == 0 && (pin == PIN_SEARCH || pin == degree)) {
-            node->degrees[dim] = degree;
+            node->mesh->degrees[dim] = degree;
             each_degree(search, node, dim + 1, left / degree);
         }
     }
@@ -426,8 +437,9 @@ static uint64_t *divisors_of(uint64_t value, struct arena *arena, uint32_t *coun
 
 void space_enumerate(struct search *search)
 {
-    struct mesh_node node;
-    memset(&node, 0, sizeof node);
+    struct mesh mesh;
+    memset(&mesh, 0, sizeof mesh);
+    struct mesh_node node = {.mesh = &mesh};
     const struct problem *problem = search->problem;
     space_list_devices(search);
     const uint32_t devices = space_count_devices(search);

@@ -9,7 +9,7 @@ uint32_t space_count_stages(const struct mesh_node *node)
 {
     for (uint32_t i = 0; i < dim_table_count; i++) {
         if (dim_table[i]->cuts_chain) {
-            return node->degrees[i];
+            return node->mesh->degrees[i];
         }
     }
     return 1;
@@ -56,7 +56,7 @@ static bool is_searched(const struct search *search, const struct schedule *sche
 static void fill_forms(struct search *search, const struct mesh_node *node, struct forms *forms)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
+    struct plan *plan = space_plan(search, node, node->mesh->first_order, &search->scratch);
     forms->items = ARENA_PUSH(search->arena, struct form,
                               schedule_table_count * (1 + search->layers / forms->stages));
     for (uint32_t i = 0; i < schedule_table_count; i++) {
@@ -76,8 +76,8 @@ static void fill_forms(struct search *search, const struct mesh_node *node, stru
 const struct forms *space_forms(struct search *search, const struct mesh_node *node)
 {
     const uint32_t stages = space_count_stages(node);
-    const uint32_t micro_batches =
-        (uint32_t)(search->problem->setup->global_batch / (node->replicas * node->micro_batch));
+    const uint32_t micro_batches = (uint32_t)(search->problem->setup->global_batch /
+                                              (node->mesh->replicas * node->micro_batch));
     struct forms **bucket = &search->forms[(stages * 31u + micro_batches) % TABLE_BUCKETS];
     for (const struct forms *forms = *bucket; forms != NULL; forms = forms->next) {
         if (forms->stages == stages && forms->micro_batches == micro_batches) {

@@ -12,8 +12,8 @@ static unsigned long long alternatives_key(const struct mesh_node *node, const s
     unsigned long long key = TEXT_DIGEST_SEED;
     uint8_t shape[3 * DIM_MAX] = {0};
     for (uint32_t i = 0; i < dim_table_count; i++) {
-        shape[2 * i] = node->degrees[i] > 1;
-        shape[2 * i + 1] = node->variants[i];
+        shape[2 * i] = node->mesh->degrees[i] > 1;
+        shape[2 * i + 1] = node->mesh->variants[i];
     }
     const uint32_t numbers[2] = {space_count_stages(node), form->chunks};
     key = text_digest(key, shape, sizeof shape);
@@ -67,6 +67,31 @@ static uint32_t count_choices(struct search *search, const struct plan *plan,
     return count;
 }
 
+struct use_list {
+    unsigned long long digest;
+    struct policy_use *uses;
+    struct use_list *next;
+};
+
+/* One copy of equal lists: uses are large, and meshes allow the same few. */
+static const struct policy_use *keep_uses(struct search *search, struct policy_use *uses,
+                                          uint32_t count)
+{
+    const struct plan plan = {.policies = uses, .policy_count = count};
+    const unsigned long long digest = plan_digest(&plan);
+    for (const struct use_list *list = search->use_lists; list != NULL; list = list->next) {
+        if (list->digest == digest) {
+            return list->uses;
+        }
+    }
+    struct use_list *list = ARENA_PUSH(search->arena, struct use_list, 1);
+    *list = (struct use_list){digest, ARENA_PUSH(search->arena, struct policy_use, count),
+                              search->use_lists};
+    memcpy(list->uses, uses, count * sizeof *uses);
+    search->use_lists = list;
+    return list->uses;
+}
+
 static void fill_options(struct search *search, struct plan *plan, uint32_t policy,
                          struct policy_options *out)
 {
@@ -105,9 +130,7 @@ static void fill_options(struct search *search, struct plan *plan, uint32_t poli
         out->count += last_kept ? 1 : 0;
     }
     out->leaner = leaner;
-    struct policy_use *kept = ARENA_PUSH(search->arena, struct policy_use, out->count - 1);
-    memcpy(kept, uses, (out->count - 1) * sizeof *kept);
-    out->uses = kept;
+    out->uses = keep_uses(search, uses, out->count - 1);
     if (kind->needed != NULL && kind->needed(search->problem, plan) != NULL) {
         drop_none(out);
     }
@@ -332,7 +355,7 @@ const struct alternatives *space_alternatives(struct search *search, const struc
     }
     assert(policy_table_count <= PLANNER_POLICY_MAX);
     const struct arena_mark mark = arena_find_mark(&search->scratch);
-    struct plan *plan = space_plan(search, node, node->first_order, &search->scratch);
+    struct plan *plan = space_plan(search, node, node->mesh->first_order, &search->scratch);
     plan->schedule.schedule = form->schedule;
     plan->schedule.chunks = form->chunks;
     struct alternatives *list = ARENA_PUSH(search->arena, struct alternatives, 1);

@@ -1,6 +1,6 @@
 /* Groups with equal digests cross the same levels between the same ranks. */
 #include "base/random.h"
-#include "costmodel/rank_nest.h"
+#include "plan/rank_nest.h"
 #include "tests/tap_main.h"
 
 #define ROUNDS 400000
@@ -101,6 +101,47 @@ START_TEST(equal_digests_cross_equal_levels)
 }
 END_TEST
 
+/* Of each step alone, multiplied. False: no step, or one that does not nest or lies inside
+ * another. */
+static bool multiply_steps(const struct cluster *cluster, const struct rank_group *group,
+                           uint64_t product[LEVEL_MAX])
+{
+    uint64_t reach = 1;
+    bool good = group->step_count > 0;
+    for (uint32_t i = 0; i < group->step_count && good; i++) {
+        struct rank_group step = {.ranks = group->steps[i].size, .step_count = 1};
+        uint64_t own[LEVEL_MAX];
+        step.steps[0] = group->steps[i];
+        good = rank_nest_find(cluster, &step, own) && group->steps[i].stride >= reach;
+        for (uint32_t level = 0; good && level < cluster->level_count; level++) {
+            product[level] *= own[level];
+        }
+        const uint64_t end = (uint64_t)group->steps[i].stride * group->steps[i].size;
+        reach = end > reach ? end : reach;
+    }
+    return good;
+}
+
+START_TEST(steps_cross_what_their_group_crosses)
+{
+    random_init(&dice, 11);
+    uint32_t nested = 0;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        struct cluster cluster;
+        struct rank_group group;
+        uint64_t whole[LEVEL_MAX], product[LEVEL_MAX] = {1, 1};
+        throw_cluster(&cluster);
+        throw_group(&cluster, &group);
+        if (is_inside(&cluster, &group) && multiply_steps(&cluster, &group, product)) {
+            ck_assert(rank_nest_find(&cluster, &group, whole));
+            ck_assert_mem_eq(whole, product, cluster.level_count * sizeof whole[0]);
+            nested += group.step_count > 1;
+        }
+    }
+    ck_assert_uint_gt(nested, 300);
+}
+END_TEST
+
 START_TEST(strides_within_a_domain_are_one)
 {
     struct cluster cluster = {.level_count = 2, .device_count = 64};
@@ -119,4 +160,5 @@ START_TEST(strides_within_a_domain_are_one)
 }
 END_TEST
 
-TAP_MAIN("rank_nest", equal_digests_cross_equal_levels, strides_within_a_domain_are_one)
+TAP_MAIN("rank_nest", equal_digests_cross_equal_levels, steps_cross_what_their_group_crosses,
+         strides_within_a_domain_are_one)

@@ -1,5 +1,5 @@
 /* Strides of a group cut at the borders of the levels' domains. */
-#include "costmodel/rank_nest.h"
+#include "plan/rank_nest.h"
 
 #include <string.h>
 
@@ -59,15 +59,20 @@ static bool find_crossed(const struct cluster *cluster, const struct rank_group 
     return true;
 }
 
+bool rank_nest_find(const struct cluster *cluster, const struct rank_group *group,
+                    uint64_t crossed[LEVEL_MAX])
+{
+    for (uint32_t level = 0; level < LEVEL_MAX; level++) {
+        crossed[level] = 1;
+    }
+    return group->map == NULL && are_all_switched(cluster) && find_crossed(cluster, group, crossed);
+}
+
 unsigned long long rank_nest_digest(const struct cluster *cluster, const struct rank_group *group,
                                     uint32_t base)
 {
     uint64_t crossed[LEVEL_MAX];
-    for (uint32_t level = 0; level < LEVEL_MAX; level++) {
-        crossed[level] = 1;
-    }
-    if (base == 0 && group->map == NULL && are_all_switched(cluster) &&
-        find_crossed(cluster, group, crossed)) {
+    if (base == 0 && rank_nest_find(cluster, group, crossed)) {
         return text_digest(TEXT_DIGEST_SEED, crossed, cluster->level_count * sizeof crossed[0]);
     }
     unsigned long long digest = text_digest(TEXT_DIGEST_SEED, &base, sizeof base);
