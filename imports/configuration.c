@@ -110,7 +110,9 @@ bool configuration_is_open(const struct configuration *configuration, const char
 {
     const struct setting *setting = setting_find(&configuration->settings, key);
     return setting != NULL && setting->kind == SETTING_TEXT &&
-           (strchr(setting->text, '$') != NULL || strcmp(setting->text, "auto") == 0);
+           (strchr(setting->text, '$') != NULL ||
+            (strcmp(setting->text, "auto") == 0 &&
+             !keys_has_choice(configuration->keys, key, setting->text)));
 }
 
 /* N of $N and ${N}, else the setting itself. */

@@ -213,3 +213,9 @@ bool keys_take_several(const struct keys *keys, const char *key)
     const uint32_t i = find(keys, key);
     return i < keys->count && takes_several(keys->types[i]);
 }
+
+bool keys_has_choice(const struct keys *keys, const char *key, const char *word)
+{
+    const uint32_t i = find(keys, key);
+    return i < keys->count && keys->choices[i] != NULL && is_choice(word, keys->choices[i]);
+}

@@ -1,0 +1,1 @@
+check --config @ --cluster dgx-h100:1
