@@ -152,6 +152,7 @@ struct replay_times costmodel_times(const struct load *load, struct stream_notes
         .send_s = notes->send_s,
         .send_back_s = load->work->forward_only ? NULL : notes->send_s,
         .queue_s = notes->queue_s,
+        .lines = load->lines,
         .release_s = notes->release_s,
         .send_blocks =
             runtime_send_blocks(load->work->problem->setup->runtime, load->work->shape.chunks)};
@@ -331,13 +332,13 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
 static double path_sends_s(const struct replay_cut *cut, const struct load *load,
                            const struct stream_notes *notes)
 {
-    double count = 0.0, beyond_s = 0.0;
+    double count = 0.0, beyond_s = cut->lined_s;
     for (uint32_t i = 0; i < cut->chunk_count; i++) {
         const double own =
             (double)cut->sends[i] + (load->work->forward_only ? 0.0 : (double)cut->sends_back[i]);
         count += own;
         beyond_s += own > 0.0 ? own * (notes->send_s[i] - load->send_s) : 0.0;
-        beyond_s += (cut->queued[i] + cut->queued_back[i]) * notes->queue_s[i];
+        beyond_s += cut->queued[i] * notes->queue_s[i];
     }
     return count * load->send_s + beyond_s;
 }

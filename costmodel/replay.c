@@ -2,15 +2,18 @@
 #include "costmodel/replay.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "costmodel/replay_inside.h"
+#include "plan/boundary.h"
 
 size_t replay_count_scratch(const struct replay_plan *plan)
 {
-    size_t doubles = (size_t)2 * plan->step_count + (size_t)3 * plan->shape.stages +
-                     (size_t)4 * plan->chunk_count;
+    size_t doubles = (size_t)3 * plan->step_count + (size_t)3 * plan->shape.stages +
+                     (size_t)2 * plan->chunk_count + (size_t)BOUNDARY_LINES * plan->shape.stages;
     return doubles * sizeof(double) +
-           (size_t)COST_KINDS * plan->chunk_count * sizeof(struct replay_cost);
+           (size_t)COST_KINDS * plan->chunk_count * sizeof(struct replay_cost) +
+           (1 + BOUNDARY_LINKS) * plan->shape.stages * sizeof(uint32_t);
 }
 
 static double read_time(const double *times_s, uint32_t chunk)
@@ -81,6 +84,7 @@ static void price_pairs(const struct replay_plan *plan, const struct replay_time
             .delay_s = times->send_blocks ? 0 : send_before(plan, times, SLOT_FORWARD, chunk)};
         costs[COST_AWAIT_BACKWARD * plan->chunk_count + chunk] = (struct replay_cost){
             .delay_s = times->send_blocks ? 0 : send_before(plan, times, SLOT_BACKWARD, chunk)};
+        costs[COST_MADE * plan->chunk_count + chunk] = (struct replay_cost){0};
     }
 }
 
@@ -109,91 +113,34 @@ static void price_steps(const struct replay_plan *plan, const struct replay_time
     }
 }
 
-struct replay_transfer replay_find_transfer(const struct replay_plan *plan, uint32_t index)
-{
-    const uint32_t cost = plan->steps[index].cost, chunk = cost % plan->chunk_count;
-    const uint32_t kind = cost / plan->chunk_count;
-    const bool forward = kind == SLOT_FORWARD || kind == COST_AWAIT_FORWARD;
-    const uint32_t way = forward ? 0 : 1;
-    assert(plan->steps[index].source != 0);
-    return (struct replay_transfer){way, forward ? chunk - 1 : chunk,
-                                    plan->queues[way * plan->chunk_count + chunk]};
-}
-
-uint32_t replay_find_before(const struct replay_plan *plan, uint32_t index)
-{
-    const struct replay_transfer own = replay_find_transfer(plan, index);
-    uint32_t at = 2 * plan->steps[index].source + own.way;
-    while (at-- > 0) {
-        const uint32_t receiver = plan->receivers[at];
-        if (receiver != 0 && replay_find_transfer(plan, receiver).queue == own.queue) {
-            return receiver;
-        }
-    }
-    return 0;
-}
-
-/* Seconds between two transfers that model chunk `chunk` sends at least: it makes them. */
-static double make_s(const struct replay_plan *plan, const struct replay_times *times, bool back,
-                     uint32_t chunk)
+/* Seconds between two transfers of a stage at least: it makes them. */
+static double find_gap(const struct replay_plan *plan, const struct replay_times *times)
 {
     double least_s = -1;
     for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
-        const bool sends =
-            back ? kind == SLOT_BACKWARD || kind == SLOT_INPUT_GRADIENT : kind == SLOT_FORWARD;
-        if (sends && plan->slot_counts[kind][chunk] > 0) {
-            const double own_s = replay_slot_time(times, kind, chunk);
-            least_s = least_s < 0 || own_s < least_s ? own_s : least_s;
+        for (uint32_t chunk = 0; chunk < plan->chunk_count && kind != SLOT_WEIGHT_GRADIENT;
+             chunk++) {
+            if (plan->slot_counts[kind][chunk] > 0) {
+                const double own_s = replay_slot_time(times, (enum slot_kind)kind, chunk);
+                least_s = least_s < 0 || own_s < least_s ? own_s : least_s;
+            }
         }
     }
     return plan->has_pairs && pair_frac(times) < 1 ? pair_frac(times) * least_s : least_s;
 }
 
-/* Queue of what crosses behind model chunk `boundary`, forward or back. */
-static uint32_t queue_of(const struct replay_plan *plan, uint32_t boundary, bool back)
-{
-    return plan->queues[back ? plan->chunk_count + boundary : boundary + 1];
-}
-
-/* Longest transfer of each queue. */
-static void find_longest(const struct replay_plan *plan, const struct replay_times *times,
-                         double *longest_s)
-{
-    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
-        longest_s[i] = 0;
-    }
-    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
-        const uint32_t boundary = i / 2;
-        const bool back = i % 2 == 1;
-        if (boundary + 1 < plan->chunk_count && replay_crosses(plan, boundary)) {
-            double *longest = &longest_s[queue_of(plan, boundary, back)];
-            const double own_s = read_time(back ? times->send_back_s : times->send_s, boundary);
-            *longest = own_s > *longest ? own_s : *longest;
-        }
-    }
-}
-
 /* Links that are faster than what they carry is made never make anybody wait. */
-static bool may_queue(const struct replay_plan *plan, const struct replay_times *times,
-                      double *longest_s)
+static bool may_queue(const struct replay_plan *plan, const struct replay_times *times)
 {
-    bool may = false;
+    double most_s = 0;
     if (times->queue_s == NULL || times->send_blocks) {
         return false;
     }
-    find_longest(plan, times, longest_s);
-    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
-        const uint32_t boundary = i / 2;
-        const bool back = i % 2 == 1;
-        if (boundary + 1 < plan->chunk_count && replay_crosses(plan, boundary)) {
-            const double gap_s =
-                plan->pairs_meet ? 0 : make_s(plan, times, back, back ? boundary + 1 : boundary);
-            const double own_s = read_time(back ? times->send_back_s : times->send_s, boundary);
-            may = may || longest_s[queue_of(plan, boundary, back)] + times->queue_s[boundary] >
-                             own_s + gap_s;
-        }
+    for (uint32_t i = 0; i + 1 < plan->chunk_count; i++) {
+        most_s = replay_crosses(plan, i) && times->queue_s[i] > most_s ? times->queue_s[i] : most_s;
     }
-    return may;
+    return most_s > 0 &&
+           (most_s > find_gap(plan, times) || plan->pairs_share || times->lines != NULL);
 }
 
 struct replay_scratch replay_find_scratch(const struct replay_plan *plan,
@@ -206,44 +153,145 @@ struct replay_scratch replay_find_scratch(const struct replay_plan *plan,
     scratch.stage_end_s = scratch.start_s + plan->shape.stages;
     scratch.chunk_start_s = scratch.stage_end_s + plan->shape.stages;
     scratch.chunk_end_s = scratch.chunk_start_s + plan->chunk_count;
-    scratch.last_s = scratch.chunk_end_s + plan->chunk_count;
-    if (may_queue(plan, times, scratch.last_s)) {
-        scratch.arrival_s = scratch.last_s + (size_t)2 * plan->chunk_count;
-    }
+    scratch.free_s = scratch.chunk_end_s + plan->chunk_count;
+    double *const sent_s = scratch.free_s + (size_t)BOUNDARY_LINES * plan->shape.stages;
+    scratch.begun_s = sent_s + plan->step_count;
+    scratch.at = (uint32_t *)(scratch.begun_s + plan->step_count);
+    scratch.waiting = scratch.at + plan->shape.stages;
+    scratch.sent_s = may_queue(plan, times) ? sent_s : scratch.end_s;
     return scratch;
 }
 
-/* The transfer to the step sets out as its source ends. */
-static void send(const struct replay_plan *plan, const struct replay_times *times,
-                 const struct replay_scratch *scratch, uint32_t receiver)
+static double find_end(const struct replay_plan *plan, const struct replay_scratch *scratch,
+                       uint32_t step)
 {
-    const struct replay_step *step = &plan->steps[receiver];
-    const struct replay_transfer transfer = replay_find_transfer(plan, receiver);
-    const double before_s = scratch->last_s[transfer.queue];
-    const double free_s = before_s + times->queue_s[transfer.boundary];
-    double arrival_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
-    arrival_s = before_s >= 0 && free_s > arrival_s ? free_s : arrival_s;
-    scratch->last_s[transfer.queue] = scratch->arrival_s[receiver] = arrival_s;
+    return replay_find_start(scratch, plan, step) +
+           scratch->costs[plan->steps[step].cost].duration_s;
+}
+
+/* The line kept for the step's transfer from `from_s` on, or as soon as it is free: when that is. */
+static double take_line(const struct replay_plan *plan, const struct replay_times *times,
+                        const struct replay_scratch *scratch, uint32_t step, double from_s,
+                        uint32_t line)
+{
+    double *const free_s = &scratch->free_s[line];
+    const double begin_s = *free_s > from_s ? *free_s : from_s;
+    *free_s = begin_s + times->queue_s[plan->sends[step] % plan->chunk_count];
+    return begin_s;
+}
+
+/* --- links that share lines ------------------------------------------------------------------- */
+
+/* The step is made: its transfer takes the first line, then waits for the second, if there is one
+ * more. */
+static void begin_send(const struct replay_plan *plan, const struct replay_times *times,
+                       const struct replay_scratch *scratch, uint32_t step)
+{
+    const uint32_t link = plan->links[plan->sends[step]];
+    const uint32_t *lines = &times->lines[2 * link];
+    const double begin_s = take_line(plan, times, scratch, step, scratch->end_s[step], lines[0]);
+    if (lines[0] == lines[1]) {
+        scratch->sent_s[step] = begin_s;
+        return;
+    }
+    scratch->begun_s[step] = begin_s;
+    scratch->waiting[link] = scratch->waiting[link] == 0 ? step : scratch->waiting[link];
+}
+
+/* The first that waits on the link takes its second line; the next that has begun waits then. */
+static void end_wait(const struct replay_plan *plan, const struct replay_times *times,
+                     const struct replay_scratch *scratch, uint32_t link)
+{
+    uint32_t step = scratch->waiting[link];
+    scratch->sent_s[step] =
+        take_line(plan, times, scratch, step, scratch->begun_s[step], times->lines[2 * link + 1]);
+    do {
+        step = plan->next[step];
+    } while (step != 0 && scratch->end_s[step] >= 0 &&
+             !(replay_sends(plan, times, step) && plan->links[plan->sends[step]] == link));
+    scratch->waiting[link] = step != 0 && scratch->end_s[step] >= 0 ? step : 0;
+}
+
+/* What comes next: the end of a step (its stage), or a wait for a line (stages + its link). */
+static uint32_t find_soonest(const struct replay_plan *plan, const struct replay_scratch *scratch)
+{
+    const uint32_t stages = plan->shape.stages;
+    uint32_t soonest = stages;
+    double soonest_s = -1;
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        const uint32_t step = scratch->at[stage];
+        if (step == 0 || scratch->sent_s[plan->steps[step].source] < 0) {
+            continue;
+        }
+        const double end_s = find_end(plan, scratch, step);
+        soonest = soonest_s < 0 || end_s < soonest_s ? stage : soonest;
+        soonest_s = soonest == stage ? end_s : soonest_s;
+    }
+    for (uint32_t link = 0; link < BOUNDARY_LINKS * stages; link++) {
+        const uint32_t step = scratch->waiting[link];
+        if (step != 0 && (soonest_s < 0 || scratch->begun_s[step] <= soonest_s)) {
+            soonest = stages + link;
+            soonest_s = scratch->begun_s[step];
+        }
+    }
+    assert(soonest_s >= 0);
+    return soonest;
+}
+
+/* Step by step in the order in which they end, so that lines carry what comes first. */
+static void sweep_lines(const struct replay_plan *plan, const struct replay_times *times,
+                        const struct replay_scratch *scratch)
+{
+    const uint32_t stages = plan->shape.stages;
+    uint32_t left = plan->step_count - 1;
+    memcpy(scratch->at, plan->stage_first, stages * sizeof *scratch->at);
+    memset(scratch->waiting, 0, BOUNDARY_LINKS * stages * sizeof *scratch->waiting);
+    for (uint32_t i = 1; i < plan->step_count; i++) {
+        scratch->sent_s[i] = scratch->end_s[i] = -1;
+    }
+    while (left > 0) {
+        const uint32_t soonest = find_soonest(plan, scratch);
+        if (soonest >= stages) {
+            end_wait(plan, times, scratch, soonest - stages);
+            continue;
+        }
+        const uint32_t step = scratch->at[soonest];
+        scratch->at[soonest] = plan->next[step];
+        scratch->end_s[step] = find_end(plan, scratch, step);
+        if (replay_sends(plan, times, step)) {
+            begin_send(plan, times, scratch, step);
+        } else {
+            scratch->sent_s[step] = scratch->end_s[step];
+        }
+        left--;
+    }
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static void sweep_links(const struct replay_plan *plan, const struct replay_times *times,
+                        const struct replay_scratch *scratch)
+{
+    for (uint32_t i = 1; i < plan->step_count; i++) {
+        scratch->sent_s[i] = scratch->end_s[i] = find_end(plan, scratch, i);
+        if (replay_sends(plan, times, i)) {
+            scratch->sent_s[i] =
+                take_line(plan, times, scratch, i, scratch->end_s[i], plan->links[plan->sends[i]]);
+        }
+    }
 }
 
 static void sweep_queues(const struct replay_plan *plan, const struct replay_times *times,
                          const struct replay_scratch *scratch)
 {
-    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
-        scratch->last_s[i] = -1;
+    for (uint32_t i = 0; i < BOUNDARY_LINES * plan->shape.stages; i++) {
+        scratch->free_s[i] = 0;
     }
-    for (uint32_t i = 1; i < plan->step_count; i++) {
-        const struct replay_step *step = &plan->steps[i];
-        if (step->source == 0) {
-            scratch->arrival_s[i] = scratch->costs[step->cost].delay_s;
-        }
-        scratch->end_s[i] =
-            replay_find_start(scratch, plan, i) + scratch->costs[step->cost].duration_s;
-        for (uint32_t way = 0; way < 2; way++) {
-            if (plan->receivers[2 * i + way] != 0) {
-                send(plan, times, scratch, plan->receivers[2 * i + way]);
-            }
-        }
+    scratch->sent_s[0] = 0;
+    if (times->lines == NULL) {
+        sweep_links(plan, times, scratch);
+    } else {
+        sweep_lines(plan, times, scratch);
     }
 }
 
@@ -252,13 +300,12 @@ void replay_sweep(const struct replay_plan *plan, const struct replay_times *tim
 {
     price_steps(plan, times, scratch->costs);
     scratch->end_s[0] = 0;
-    if (scratch->arrival_s != NULL) {
+    if (scratch->sent_s != scratch->end_s) {
         sweep_queues(plan, times, scratch);
         return;
     }
     for (uint32_t i = 1; i < plan->step_count; i++) {
-        scratch->end_s[i] =
-            replay_find_start(scratch, plan, i) + scratch->costs[plan->steps[i].cost].duration_s;
+        scratch->end_s[i] = find_end(plan, scratch, i);
     }
 }
 

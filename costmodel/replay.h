@@ -2,9 +2,8 @@
  * exactly.
  *
  * A slot starts when the slot before it on its stage has ended and, coming from another stage,
- * what it needs has arrived. A transfer between two chunks of one stage costs nothing. Transfers
- * from one stage to another queue for their link in the order in which they are sent, the forward
- * of a pair before its backward; others do not. */
+ * what it needs has arrived. A transfer between two chunks of one stage costs nothing. All that a
+ * stage sends to another queues for the link between them. */
 #ifndef SHARDPLAN_COSTMODEL_REPLAY_H
 #define SHARDPLAN_COSTMODEL_REPLAY_H
 
@@ -25,10 +24,14 @@ struct replay_times {
     const double
         *send_s; /* activations of model chunk i to i+1, read where i+1 exists; may be NULL */
     const double *send_back_s; /* gradients of model chunk i+1 to i; may be NULL */
-    /* A transfer i to i+1, or i+1 to i, takes its link for so long: it arrives no earlier than so
-     * long behind the one before. NULL: a link carries any number at once. Without meaning where
-     * transfers block their sender, which makes the next one later. */
+    /* A transfer i to i+1, or i+1 to i, keeps its link for so long: the next over it begins no
+     * earlier. NULL: a link carries any number at once. Without meaning where transfers block their
+     * sender, which makes the next one later. */
     const double *queue_s;
+    /* As boundary_find_lines. Transfers over one line, of whatever stages, go one after another in
+     * the order in which they come to it: to the first of two lines as they are made, to the second
+     * as they begin on the first. NULL: links share no line. */
+    const uint32_t *lines;
     const double
         *release_s; /* no forward of model chunk i starts before (parameter gathers); may be NULL */
     bool send_blocks; /* the sender's next slot waits until its transfer is over */
@@ -44,9 +47,12 @@ struct replay_step {
     uint32_t cost; /* index of its duration and arrival delay: kind * model chunks + model chunk */
 };
 
+#define REPLAY_NO_SEND UINT32_MAX
+
 /* The slots of a stream, each behind all it waits for. Built once per stream; read-only while
  * evaluated. Step 0 is the start; before the first forward of each model chunk stands a step
- * that waits for its release; before a pair stand two that wait for what its slots need. */
+ * that waits for its release; before a pair stand two that wait for what its slots need, behind it
+ * one that sends what the second makes. */
 struct replay_plan {
     struct schedule_shape shape;
     uint32_t chunk_count; /* model chunks: stages * chunks */
@@ -58,11 +64,12 @@ struct replay_plan {
     uint32_t *chunk_last;  /* [model chunk] its last slot: from here on its gradients are whole */
     uint32_t *chunk_stage; /* [model chunk] */
     uint32_t *slot_counts[SLOT_KIND_COUNT]; /* [model chunk] slots of the kind */
-    uint32_t *receivers;   /* [2 * step + way] what its transfer forward (way 0), backward (way 1)
-                            * is for; 0: none */
-    uint32_t *queues;      /* [way * chunk_count + model chunk] one number for all that the chunk's
-                            * stage receives from the same other stage */
-    bool has_pairs, pairs_meet; /* two transfers of a pair go to one stage */
+    /* [stage] its first step and the end of its list; [step] the next in the list, or 0. */
+    uint32_t *stage_first, *stage_tail, *next;
+    uint32_t *sends; /* [step] transfer that begins as it ends, or REPLAY_NO_SEND: model chunk i for
+                      * i to i+1, chunk_count + i for i+1 to i */
+    uint32_t *links; /* [transfer] boundary_find_link of its stages */
+    bool has_pairs, pairs_share; /* both transfers of some pair go over one link */
     uint32_t *pair_counts[SLOT_KIND_COUNT]; /* [model chunk] of them in pairs */
 };
 
@@ -83,8 +90,9 @@ struct replay_cut {
     uint32_t chunk_count;
     uint32_t *slots[SLOT_KIND_COUNT]; /* [model chunk] */
     uint32_t *sends, *sends_back;     /* [model chunk i] transfers i to i+1, and i+1 to i */
-    uint32_t *queued, *queued_back;   /* [model chunk i] times that one waits for the one before */
-    uint32_t release; /* model chunk whose release the path begins with, or chunk_count */
+    uint32_t *queued;   /* [model chunk i] times that a transfer waits for such a one before it */
+    double lined_s;     /* waits for others' transfers over lines: other times may have none */
+    uint32_t release;   /* model chunk whose release the path begins with, or chunk_count */
     bool send_blocks;
 };
 
@@ -101,8 +109,8 @@ void replay_cut_init(uint32_t chunk_count, struct arena *arena, struct replay_cu
  * replay_cut_init. Overwrites the scratch. */
 void replay_find_cut(const struct replay_plan *plan, const struct replay_times *times,
                      void *scratch, struct replay_cut *out);
-/* The cut's length under any times: the makespan for those it was found with, else a lower
- * bound. */
+/* The cut's length under any times, a lower bound; for those it was found with the makespan, less
+ * lined_s. */
 double replay_find_bound(const struct replay_cut *cut, const struct replay_times *times);
 
 #endif

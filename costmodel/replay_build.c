@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "costmodel/replay_inside.h"
+#include "plan/boundary.h"
 
 /* Steps are written in rounds: each stage adds its next slot when what it needs stands in an
  * earlier round. So the steps of a round do not depend on each other, which lets the processor
@@ -31,6 +32,10 @@ static void push_step(struct replay_plan *plan, uint32_t stage, uint32_t source,
 {
     plan->steps[plan->step_count] =
         (struct replay_step){.previous = plan->stage_last[stage], .source = source, .cost = cost};
+    plan->sends[plan->step_count] = REPLAY_NO_SEND;
+    *(plan->stage_first[stage] == 0 ? &plan->stage_first[stage]
+                                    : &plan->next[plan->stage_tail[stage]]) = plan->step_count;
+    plan->stage_tail[stage] = plan->step_count;
     plan->stage_last[stage] = plan->step_count++;
 }
 
@@ -48,6 +53,17 @@ static void push_release(struct builder *builder, uint32_t stage, const struct s
     }
 }
 
+/* Transfer of what a slot makes. */
+static uint32_t find_send(const struct replay_plan *plan, enum slot_kind kind, uint32_t chunk)
+{
+    if (kind == SLOT_FORWARD) {
+        return replay_crosses(plan, chunk) ? chunk : REPLAY_NO_SEND;
+    }
+    return kind != SLOT_WEIGHT_GRADIENT && chunk > 0 && replay_crosses(plan, chunk - 1)
+               ? plan->chunk_count + chunk - 1
+               : REPLAY_NO_SEND;
+}
+
 /* `kinds`: 0, or COST_PAIRED. */
 static void push_slot(struct builder *builder, uint32_t stage, const struct slot *slot,
                       uint32_t source, uint32_t kinds)
@@ -62,6 +78,7 @@ static void push_slot(struct builder *builder, uint32_t stage, const struct slot
     if (slot->kind != SLOT_WEIGHT_GRADIENT) {
         *find_step(builder, chunk, slot) = step;
     }
+    plan->sends[step] = find_send(plan, slot->kind, chunk);
     plan->chunk_last[chunk] = step;
     plan->slot_counts[slot->kind][chunk]++;
     plan->pair_counts[slot->kind][chunk] += kinds == COST_PAIRED;
@@ -83,7 +100,7 @@ static bool find_source(const struct builder *builder, uint32_t stage, const str
     return true;
 }
 
-/* What others wait for of a pair is its end. */
+/* What others wait for of a pair is its end, then its two transfers one after the other. */
 static void push_pair(struct builder *builder, uint32_t stage, const struct slot *slot,
                       const uint32_t sources[2])
 {
@@ -95,7 +112,17 @@ static void push_pair(struct builder *builder, uint32_t stage, const struct slot
     push_step(plan, stage, sources[1], COST_AWAIT_BACKWARD * plan->chunk_count + chunks[1]);
     push_slot(builder, stage, slot, 0, COST_PAIRED);
     push_slot(builder, stage, slot + 1, 0, COST_PAIRED);
-    *find_step(builder, chunks[0], slot) = plan->stage_last[stage];
+    const uint32_t end = plan->stage_last[stage], second = plan->sends[end];
+    *find_step(builder, chunks[0], slot) = end;
+    plan->sends[end] = plan->sends[end - 1];
+    plan->sends[end - 1] = REPLAY_NO_SEND;
+    push_step(plan, stage, 0, COST_MADE * plan->chunk_count + chunks[1]);
+    *find_step(builder, chunks[1], slot + 1) = plan->stage_last[stage];
+    plan->sends[plan->stage_last[stage]] = second;
+    plan->stage_last[stage] = end;
+    plan->pairs_share =
+        plan->pairs_share || (second != REPLAY_NO_SEND && plan->sends[end] != REPLAY_NO_SEND &&
+                              plan->links[second] == plan->links[plan->sends[end]]);
 }
 
 /* Adds the stage's next slot, or pair; how many slots: 0 when the stage is done or must wait for a
@@ -175,59 +202,22 @@ static void build_steps(struct builder *builder, uint32_t slot_count, uint32_t *
     }
 }
 
-/* One for each slot, two more for each pair. */
+/* One for each slot, three more for each pair. */
 static size_t count_steps(const struct stream *stream, uint32_t stage)
 {
     size_t count = stream->slot_counts[stage];
     for (uint32_t i = 0; i < stream->slot_counts[stage]; i++) {
-        count += stream->slots[stage][i].paired ? 2 : 0;
+        count += stream->slots[stage][i].paired ? 3 : 0;
     }
     return count;
 }
 
-/* Stage that what comes to the chunk that way is from; its own: nothing comes. */
-static uint32_t sender_of(const struct replay_plan *plan, uint32_t way, uint32_t chunk)
+static void find_links(struct replay_plan *plan)
 {
-    const uint32_t depth = chunk % plan->chain_length;
-    if (way == 0) {
-        return plan->chunk_stage[depth == 0 ? chunk : chunk - 1];
-    }
-    return plan->chunk_stage[depth + 1 == plan->chain_length ? chunk : chunk + 1];
-}
-
-/* The first of all ways into the chunk's stage from the same other one. */
-static uint32_t find_queue(const struct builder *builder, uint32_t way, uint32_t chunk)
-{
-    const struct replay_plan *plan = builder->plan;
-    const uint32_t stage = plan->chunk_stage[chunk], from = sender_of(plan, way, chunk);
-    uint32_t first = way * plan->chunk_count + chunk;
-    for (uint32_t i = 0; i < 2 * plan->shape.chunks; i++) {
-        const uint32_t other = builder->stream->model_chunk[stage * plan->shape.chunks + i / 2];
-        const uint32_t queue = i % 2 * plan->chunk_count + other;
-        if (queue < first && sender_of(plan, i % 2, other) == from) {
-            first = queue;
-        }
-    }
-    return first;
-}
-
-static void find_queues(const struct builder *builder)
-{
-    struct replay_plan *plan = builder->plan;
-    for (uint32_t i = 0; i < 2 * plan->chunk_count; i++) {
-        plan->queues[i] = find_queue(builder, i / plan->chunk_count, i % plan->chunk_count);
-    }
-    for (uint32_t i = 1; i < plan->step_count; i++) {
-        const uint32_t source = plan->steps[i].source;
-        if (source != 0) {
-            plan->receivers[2 * source + replay_find_transfer(plan, i).way] = i;
-        }
-    }
-    for (uint32_t i = 1; i < plan->step_count && plan->has_pairs; i++) {
-        const uint32_t *both = &plan->receivers[2 * i];
-        plan->pairs_meet = plan->pairs_meet || (both[0] != 0 && both[1] != 0 &&
-                                                replay_find_transfer(plan, both[0]).queue ==
-                                                    replay_find_transfer(plan, both[1]).queue);
+    for (uint32_t chunk = 0; chunk + 1 < plan->chunk_count; chunk++) {
+        const uint32_t from = plan->chunk_stage[chunk], to = plan->chunk_stage[chunk + 1];
+        plan->links[chunk] = boundary_find_link(from, to);
+        plan->links[plan->chunk_count + chunk] = boundary_find_link(to, from);
     }
 }
 
@@ -250,8 +240,11 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
         .chunk_first = ARENA_PUSH(arena, uint32_t, chunk_count),
         .chunk_last = ARENA_PUSH(arena, uint32_t, chunk_count),
         .chunk_stage = ARENA_PUSH(arena, uint32_t, chunk_count),
-        .receivers = ARENA_PUSH(arena, uint32_t, 2 * step_count),
-        .queues = ARENA_PUSH(arena, uint32_t, (size_t)2 * chunk_count),
+        .stage_first = ARENA_PUSH(arena, uint32_t, shape->stages),
+        .stage_tail = ARENA_PUSH(arena, uint32_t, shape->stages),
+        .next = ARENA_PUSH(arena, uint32_t, step_count),
+        .sends = ARENA_PUSH(arena, uint32_t, step_count),
+        .links = ARENA_PUSH(arena, uint32_t, (size_t)2 * chunk_count),
     };
     for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
         out->slot_counts[kind] = ARENA_PUSH(arena, uint32_t, chunk_count);
@@ -260,16 +253,17 @@ void replay_build(const struct stream *stream, struct arena *arena, struct repla
     for (uint32_t chunk = 0; chunk < chunk_count; chunk++) {
         out->chunk_stage[chunk] = stream->chunk_place[chunk] / shape->chunks;
     }
+    out->sends[0] = REPLAY_NO_SEND;
+    find_links(out);
     struct arena_mark mark = arena_find_mark(arena);
     size_t pairs = (size_t)chunk_count * shape->micro_batches;
-    struct builder builder = {.stream = stream,
-                              .plan = out,
-                              .at = ARENA_PUSH(arena, uint32_t, shape->stages),
-                              .called = ARENA_PUSH(arena, uint32_t, shape->stages),
-                              .is_called = ARENA_PUSH(arena, bool, shape->stages),
-                              .forward_step = ARENA_PUSH(arena, uint32_t, pairs),
-                              .backward_step = ARENA_PUSH(arena, uint32_t, pairs)};
-    build_steps(&builder, slot_count, ARENA_PUSH(arena, uint32_t, shape->stages));
-    find_queues(&builder);
+    build_steps(&(struct builder){.stream = stream,
+                                  .plan = out,
+                                  .at = ARENA_PUSH(arena, uint32_t, shape->stages),
+                                  .called = ARENA_PUSH(arena, uint32_t, shape->stages),
+                                  .is_called = ARENA_PUSH(arena, bool, shape->stages),
+                                  .forward_step = ARENA_PUSH(arena, uint32_t, pairs),
+                                  .backward_step = ARENA_PUSH(arena, uint32_t, pairs)},
+                slot_count, ARENA_PUSH(arena, uint32_t, shape->stages));
     arena_pop(arena, mark);
 }

@@ -10,7 +10,6 @@ void replay_cut_init(uint32_t chunk_count, struct arena *arena, struct replay_cu
         .sends = ARENA_PUSH(arena, uint32_t, chunk_count),
         .sends_back = ARENA_PUSH(arena, uint32_t, chunk_count),
         .queued = ARENA_PUSH(arena, uint32_t, chunk_count),
-        .queued_back = ARENA_PUSH(arena, uint32_t, chunk_count),
         .release = chunk_count,
     };
     for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
@@ -24,10 +23,10 @@ static void clear(struct replay_cut *cut)
         for (uint32_t kind = 0; kind < SLOT_KIND_COUNT; kind++) {
             cut->slots[kind][chunk] = 0;
         }
-        cut->sends[chunk] = cut->sends_back[chunk] = 0;
-        cut->queued[chunk] = cut->queued_back[chunk] = 0;
+        cut->sends[chunk] = cut->sends_back[chunk] = cut->queued[chunk] = 0;
     }
     cut->release = cut->chunk_count;
+    cut->lined_s = 0;
 }
 
 /* The transfer that follows a step, if one does. */
@@ -59,33 +58,49 @@ static void count_arrival(const struct replay_plan *plan, uint32_t step, struct 
     }
 }
 
-/* The step whose transfer the arrival was of: where that had waited for the link, counts so and
- * goes on to the transfer before. */
-static uint32_t count_queue(const struct replay_plan *plan, const struct replay_scratch *scratch,
-                            uint32_t index, struct replay_cut *cut)
+/* The step that sent over the link before, or 0. */
+static uint32_t find_before(const struct replay_plan *plan, const struct replay_times *times,
+                            uint32_t step)
 {
-    while (scratch->arrival_s != NULL) {
-        const struct replay_step *step = &plan->steps[index];
-        const double sent_s = scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
-        if (step->source == 0 || sent_s == scratch->arrival_s[index]) {
+    const uint32_t link = plan->links[plan->sends[step]];
+    do {
+        step--;
+    } while (step > 0 &&
+             !(replay_sends(plan, times, step) && plan->links[plan->sends[step]] == link));
+    return step;
+}
+
+/* While the transfer that a step sends had waited for its link, counts so and goes on to the step
+ * that had sent before. */
+static uint32_t count_queue(const struct replay_plan *plan, const struct replay_times *times,
+                            const struct replay_scratch *scratch, uint32_t step,
+                            struct replay_cut *cut)
+{
+    while (scratch->sent_s[step] > scratch->end_s[step]) {
+        const uint32_t before = find_before(plan, times, step);
+        const uint32_t chunk = plan->sends[before] % plan->chunk_count;
+        const double free_s = before == 0 ? -1 : scratch->sent_s[before] + times->queue_s[chunk];
+        if (free_s <= scratch->end_s[step]) {
+            cut->lined_s += scratch->sent_s[step] - scratch->end_s[step];
             break;
         }
-        const struct replay_transfer transfer = replay_find_transfer(plan, index);
-        (transfer.way == 0 ? cut->queued : cut->queued_back)[transfer.boundary]++;
-        index = replay_find_before(plan, index);
+        cut->lined_s += scratch->sent_s[step] - free_s;
+        cut->queued[chunk]++;
+        step = before;
     }
-    return index;
+    return step;
 }
 
 /* Counts a step, gives the one that it started behind; 0 is the start. */
-static uint32_t count_step(const struct replay_plan *plan, const struct replay_scratch *scratch,
-                           uint32_t index, struct replay_cut *cut)
+static uint32_t count_step(const struct replay_plan *plan, const struct replay_times *times,
+                           const struct replay_scratch *scratch, uint32_t index,
+                           struct replay_cut *cut)
 {
     const struct replay_step *step = &plan->steps[index];
     uint32_t kind = replay_step_kind(plan, step->cost), chunk = step->cost % plan->chunk_count;
     bool waited = replay_find_arrival(scratch, plan, index) > scratch->end_s[step->previous];
-    uint32_t arrived = waited ? count_queue(plan, scratch, index, cut) : index;
-    uint32_t before = waited ? plan->steps[arrived].source : step->previous;
+    uint32_t before =
+        waited ? count_queue(plan, times, scratch, step->source, cut) : step->previous;
     if (kind == COST_RELEASE) {
         cut->release = waited ? chunk : cut->release;
     } else if (kind < SLOT_KIND_COUNT) {
@@ -94,7 +109,7 @@ static uint32_t count_step(const struct replay_plan *plan, const struct replay_s
     if (before != 0 && cut->send_blocks) {
         count_send(plan, before, cut);
     } else if (before != 0 && waited) {
-        count_arrival(plan, arrived, cut);
+        count_arrival(plan, index, cut);
     }
     return before;
 }
@@ -121,7 +136,7 @@ void replay_find_cut(const struct replay_plan *plan, const struct replay_times *
     out->send_blocks = times->send_blocks;
     uint32_t step = find_last(plan, &result);
     while (step != 0) {
-        step = count_step(plan, &parts, step, out);
+        step = count_step(plan, times, &parts, step, out);
     }
 }
 
@@ -144,7 +159,7 @@ double replay_find_bound(const struct replay_cut *cut, const struct replay_times
             sum_s += cut->sends_back[chunk] * times->send_back_s[chunk];
         }
         if (times->queue_s != NULL && !times->send_blocks) {
-            sum_s += (cut->queued[chunk] + cut->queued_back[chunk]) * times->queue_s[chunk];
+            sum_s += cut->queued[chunk] * times->queue_s[chunk];
         }
     }
     return sum_s;

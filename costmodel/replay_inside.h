@@ -5,11 +5,13 @@
 #include "costmodel/replay.h"
 
 /* Costs come by kind of slot, and more for the steps that wait only: for a release, for what the
- * forward or the backward of a pair needs; and for slots in pairs, by kind again. */
+ * forward or the backward of a pair needs, for the end of a pair; and for slots in pairs, by kind
+ * again. */
 enum {
     COST_RELEASE = SLOT_KIND_COUNT,
     COST_AWAIT_FORWARD,
     COST_AWAIT_BACKWARD,
+    COST_MADE,
     COST_PAIRED,
     COST_KINDS = COST_PAIRED + SLOT_KIND_COUNT
 };
@@ -24,8 +26,12 @@ struct replay_scratch {
     struct replay_cost *costs;
     double *end_s;
     double *busy_s, *start_s, *stage_end_s, *chunk_start_s, *chunk_end_s;
-    double *arrival_s; /* [step] what it waits for from elsewhere; NULL: no transfer queues */
-    double *last_s;    /* [queue] of the transfer before */
+    double *sent_s; /* [step] what it sends begins; end_s where no transfer can queue */
+    double *free_s; /* [line], or [link] where links share none */
+    /* Where links share lines. */
+    double *begun_s;   /* [step] the first line of what it sends is kept from then on */
+    uint32_t *waiting; /* [link] step whose transfer is the first to wait for the second, or 0 */
+    uint32_t *at;      /* [stage] its next step */
 };
 
 struct replay_scratch replay_find_scratch(const struct replay_plan *plan,
@@ -42,27 +48,23 @@ double replay_slot_time(const struct replay_times *times, enum slot_kind kind, u
 /* Whether data between this model chunk and the one behind it in its chain cross from stage to
  * stage. */
 bool replay_crosses(const struct replay_plan *plan, uint32_t chunk);
-/* Fills costs and ends; arrivals where transfers may queue. */
+/* Fills costs and ends; when transfers begin, where they may queue. */
 void replay_sweep(const struct replay_plan *plan, const struct replay_times *times,
                   const struct replay_scratch *scratch);
 
-/* A transfer to a step that has a source. */
-struct replay_transfer {
-    uint32_t way;      /* 0 forward, 1 backward */
-    uint32_t boundary; /* model chunk i of i to i+1, or i+1 to i */
-    uint32_t queue;
-};
-struct replay_transfer replay_find_transfer(const struct replay_plan *plan, uint32_t index);
-/* The step that got the transfer before in that queue, or 0. */
-uint32_t replay_find_before(const struct replay_plan *plan, uint32_t index);
+/* Does the step send anything that takes time? */
+static inline bool replay_sends(const struct replay_plan *plan, const struct replay_times *times,
+                                uint32_t step)
+{
+    const uint32_t send = plan->sends[step];
+    return send < plan->chunk_count || (send != REPLAY_NO_SEND && times->send_back_s != NULL);
+}
 
 static inline double replay_find_arrival(const struct replay_scratch *scratch,
                                          const struct replay_plan *plan, uint32_t index)
 {
     const struct replay_step *step = &plan->steps[index];
-    return scratch->arrival_s != NULL
-               ? scratch->arrival_s[index]
-               : scratch->end_s[step->source] + scratch->costs[step->cost].delay_s;
+    return scratch->sent_s[step->source] + scratch->costs[step->cost].delay_s;
 }
 
 static inline double replay_find_start(const struct replay_scratch *scratch,

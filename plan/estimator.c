@@ -118,22 +118,33 @@ double estimator_crowding(const struct load *load, uint32_t from, uint32_t to)
     return load->crowdings == NULL ? 1.0 : load->crowdings[find_boundary(load, from, to)];
 }
 
+/* Pairs that stand for a boundary: one for each kind of device that sends, and the longest way. */
+static uint32_t find_sender(const struct work *work, uint32_t stage, uint32_t i,
+                            const struct boundary *boundary)
+{
+    const bool wraps = stage + 1 == work->shape.stages;
+    const uint32_t from = wraps ? 0 : stage;
+    return i == work_count_kinds(work, work_find_site(work, from))
+               ? boundary->slowest
+               : work_find_pair(work, from, i) + (wraps ? work->sites.stride * stage : 0);
+}
+
 /* The slowest of the pairs that stand for a boundary, with so many times the bytes; each as crowded
  * as its own way is. */
 static double boundary_s(const struct estimator *estimator, const struct work *work, uint32_t stage,
-                         double bytes_frac, struct arena *arena)
+                         double bytes_frac, const struct boundary *boundary)
 {
     const bool wraps = stage + 1 == work->shape.stages;
+    const uint32_t kinds = work_count_kinds(work, work_find_site(work, wraps ? 0 : stage));
+    const uint32_t pairs = kinds + (boundary->byte_s > 0.0 ? 1 : 0);
     struct work_message message = work->send;
     message.group = wraps ? work->tied.group : work->send.group;
-    const uint32_t from = wraps ? 0 : stage;
-    const uint32_t kinds = work_count_kinds(work, work_find_site(work, from));
     double seconds = 0.0;
-    for (uint32_t i = 0; i < kinds; i++) {
-        const uint32_t base = work_find_pair(work, from, i);
-        const uint32_t sender = wraps ? base + work->sites.stride * stage : base;
-        message.bytes =
-            bytes_frac * work->send.bytes * boundary_find_crowding(work, stage, sender, arena);
+    for (uint32_t i = 0; i < pairs; i++) {
+        const uint32_t sender = find_sender(work, stage, i, boundary);
+        const uint32_t base = wraps ? sender - work->sites.stride * stage : sender;
+        message.bytes = bytes_frac * work->send.bytes *
+                        boundary_find_crowding(work, stage, sender, boundary->byte_s);
         seconds =
             number_larger(seconds, estimator->message_s(estimator->state, work, &message, base));
     }
@@ -143,7 +154,8 @@ static double boundary_s(const struct estimator *estimator, const struct work *w
 /* Boundaries between the same two sites take the same, where no link is shared. */
 static uint32_t find_twin(const struct work *work, uint32_t stage)
 {
-    uint32_t twin = work->problem->cluster->level_count == 0 ? stage : 0;
+    uint32_t twin =
+        work->problem->cluster->level_count == 0 || stage + 1 == work->shape.stages ? stage : 0;
     while (twin < stage && (work_find_site(work, twin) != work_find_site(work, stage) ||
                             work_find_site(work, twin + 1) != work_find_site(work, stage + 1))) {
         twin++;
@@ -157,38 +169,50 @@ static double marginal_s(double one_s, double two_s)
     return two_s > one_s ? two_s - one_s : 0.0;
 }
 
-/* Crowding of all boundaries; NULL where links are those of devices. */
-static const double *find_crowdings(const struct work *work, struct arena *arena)
+static const struct boundary *find_boundaries(const struct work *work, struct arena *arena)
 {
-    if (work->problem->cluster->level_count > 0) {
-        return NULL;
-    }
-    double *crowdings = ARENA_PUSH(arena, double, work->shape.stages);
+    struct boundary *boundaries = ARENA_PUSH(arena, struct boundary, work->shape.stages);
     for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
-        crowdings[stage] =
-            boundary_find_crowding(work, stage, work_find_pair(work, stage, 0), arena);
+        boundary_find(work, stage, arena, &boundaries[stage]);
     }
-    return crowdings;
+    return boundaries;
 }
 
-static void price_sends(const struct estimator *estimator, const struct work *work,
-                        struct arena *arena, struct load *out)
+/* [stage] a boundary's messages, each with so many times the bytes. */
+static const double *price_sends(const struct estimator *estimator, const struct work *work,
+                                 double bytes_frac, const struct boundary *boundaries,
+                                 struct arena *arena)
+{
+    double *sends_s = ARENA_PUSH(arena, double, work->shape.stages);
+    for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
+        const uint32_t twin = find_twin(work, stage);
+        sends_s[stage] = twin < stage
+                             ? sends_s[twin]
+                             : boundary_s(estimator, work, stage, bytes_frac, &boundaries[stage]);
+    }
+    return sends_s;
+}
+
+static void price_boundaries(const struct estimator *estimator, const struct work *work,
+                             struct arena *arena, struct load *out)
 {
     const uint32_t stages = work->shape.stages;
-    const double *crowdings = find_crowdings(work, arena);
-    double *sends_s = ARENA_PUSH(arena, double, stages),
-           *queues_s = ARENA_PUSH(arena, double, stages);
+    const struct boundary *boundaries = find_boundaries(work, arena);
+    const double *twos_s = price_sends(estimator, work, 2.0, boundaries, arena);
+    double *queues_s = ARENA_PUSH(arena, double, stages),
+           *crowdings = ARENA_PUSH(arena, double, stages);
+    out->sends_s = price_sends(estimator, work, 1.0, boundaries, arena);
     for (uint32_t stage = 0; stage < stages; stage++) {
-        const uint32_t twin = stage + 1 == stages ? stage : find_twin(work, stage);
-        sends_s[stage] =
-            twin < stage ? sends_s[twin] : boundary_s(estimator, work, stage, 1.0, arena);
-        queues_s[stage] = twin < stage ? queues_s[twin]
-                                       : marginal_s(sends_s[stage],
-                                                    boundary_s(estimator, work, stage, 2.0, arena));
+        queues_s[stage] = marginal_s(out->sends_s[stage], twos_s[stage]);
+        crowdings[stage] = boundary_find_crowding(work, stage, work_find_place(work, stage, 0),
+                                                  boundaries[stage].byte_s);
     }
-    out->sends_s = sends_s;
     out->queues_s = queues_s;
     out->crowdings = crowdings;
+    if (work->problem->cluster->level_count == 0) {
+        uint32_t *lines = ARENA_PUSH(arena, uint32_t, (size_t)2 * BOUNDARY_LINKS * stages);
+        out->lines = boundary_find_lines(work, boundaries, lines) ? lines : NULL;
+    }
 }
 
 static bool sends_differ(const struct work *work)
@@ -209,12 +233,11 @@ static double least_of(const double *seconds, uint32_t count)
 double estimator_find_send_s(const struct estimator *estimator, const struct work *work,
                              struct arena *arena)
 {
-    struct load load;
     if (!sends_differ(work)) {
         return plain_send_s(estimator, work);
     }
-    price_sends(estimator, work, arena, &load);
-    return least_of(load.sends_s, work->shape.stages);
+    const struct boundary *boundaries = find_boundaries(work, arena);
+    return least_of(price_sends(estimator, work, 1.0, boundaries, arena), work->shape.stages);
 }
 
 /* Between the end stages: the slowest of the pairs that stand for them. */
@@ -234,8 +257,9 @@ void estimator_price_messages(const struct estimator *estimator, const struct wo
     struct work_message two = work->send;
     two.bytes *= 2.0;
     out->sends_s = out->queues_s = out->crowdings = NULL;
+    out->lines = NULL;
     if (sends_differ(work)) {
-        price_sends(estimator, work, arena, out);
+        price_boundaries(estimator, work, arena, out);
         out->send_s = least_of(out->sends_s, work->shape.stages);
         out->queue_s = least_of(out->queues_s, work->shape.stages);
     } else {

@@ -67,12 +67,13 @@ struct load {
     const double *sends_s;      /* [stage] from it to the next one, the last: to the first; NULL:
                                  * all take send_s */
     double spread_s; /* part of every send_s in which receivers gather */
-    /* A message keeps the links of a boundary for so long: the next arrives no earlier than so
-     * long behind it. */
+    /* A message keeps the links of a boundary for so long: the next over them, or over others that
+     * share a line with them, arrives no earlier than so long behind it. */
     double queue_s;
     const double *queues_s;     /* [stage] as sends_s */
-    const double *crowdings;    /* [stage] as boundary_find_crowding; NULL: all 1, links are
-                                 * those of devices */
+    const double *crowdings;    /* [stage] as boundary_find_crowding from its first rank; NULL: all
+                                 * 1 */
+    const uint32_t *lines;      /* as boundary_find_lines; NULL: links share none */
     double tied_s, norm_s;
 };
 

@@ -3,6 +3,7 @@
 #define SHARDPLAN_SIM_SIM_INSIDE_H
 
 #include "base/random.h"
+#include "plan/boundary.h"
 #include "sim/emit.h"
 #include "sim/sim.h"
 #include "sim/slots.h"
@@ -50,6 +51,8 @@ struct step_run {
     struct meet *meet; /* where they exchange; NULL: folded */
     struct emit emit;
     struct emit_ports ports;
+    uint32_t *lines; /* [lane * lines + line] resources of lines that links share, made when first
+                      * used */
     struct random dice;
     struct site_scripts *scripts; /* [site] */
     uint32_t gather_counts[WORK_BLOCK_MAX], sum_counts[WORK_BLOCK_MAX];
@@ -60,7 +63,6 @@ struct step_run {
     uint32_t forward_peers, backward_peers; /* ranks that go in step inside a slot */
     struct slot_tasks *tasks;               /* [(step * lanes + lane) * slots.count + slot] */
     struct step_end *ends;                  /* [step] */
-    uint32_t *sent;                         /* [stage] last sent there by the stage at hand */
     uint32_t last_task;                     /* with which the last step ends */
 };
 
@@ -107,6 +109,10 @@ void sim_draw_messages(struct step_run *run);
  * tail: pipeline, summed, stale. */
 void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_t begin,
                     struct step_tail *tail);
+/* What the slot makes on its way to who gets it, behind all at the cursor; its last task, or
+ * ENGINE_NO_TASK where it goes nowhere. sent: [link of the stage] last task that kept it, or
+ * ENGINE_NO_TASK. */
+uint32_t sim_push_send(struct step_run *run, uint32_t *sent, uint32_t slot);
 /* How often each block sits in the chunk. */
 const uint32_t *sim_find_counts(const struct load *load, uint32_t chunk);
 /* Builds the graph and runs it, then fills the ends of its steps. */

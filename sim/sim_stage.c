@@ -1,5 +1,5 @@
-/* One stage's part of a step as tasks: gathers of parameters, its slots in order with their
- * transfers, sums of gradients. */
+/* One stage's part of a step as tasks: gathers of parameters, its slots in order, sums of
+ * gradients. */
 #include <assert.h>
 #include <string.h>
 
@@ -121,9 +121,10 @@ static uint32_t push_moves(struct step_run *run, const struct once *once, uint32
 struct builder {
     struct step_run *run;
     uint32_t step, stage;
-    uint32_t begin;      /* end of the step before */
-    uint32_t data_last;  /* data stream */
-    uint32_t **gathered; /* [local chunk][layer in the order of the chunk] */
+    uint32_t begin;                /* end of the step before */
+    uint32_t data_last;            /* data stream */
+    uint32_t **gathered;           /* [local chunk][layer in the order of the chunk] */
+    uint32_t sent[BOUNDARY_LINKS]; /* as in sim_push_send */
 };
 
 static uint32_t count_layers(const struct step_run *run, uint32_t chunk)
@@ -320,114 +321,13 @@ static void push_slot(struct builder *builder, uint32_t slot)
     tasks->exit = run->emit.cursor;
 }
 
-/* --- transfers between stages ----------------------------------------------------------------- */
-
-/* In the cluster: of the lane at hand, or of the one that stands for all. */
-static uint32_t device_of(const struct step_run *run, uint32_t stage)
-{
-    const struct work *work = run->load->work;
-    const uint32_t place = run->meet == NULL ? work_find_pair(work, stage, 0)
-                                             : work_find_place(work, stage, run->lane);
-    return work->sites.map == NULL ? place : work->sites.map->devices[place];
-}
-
-/* Over links that it shares with other devices: behind what was sent before, but for the time
- * under way. */
-static uint32_t send_on_links(struct builder *builder, uint32_t slot)
-{
-    struct step_run *run = builder->run;
-    const uint32_t from = run->slots.stage[slot], to = run->slots.stage[run->slots.target[slot]];
-    uint32_t *const before = &run->sent[to];
-    struct lump lump = lump_find_pair(run->sim->book, device_of(run, from), device_of(run, to),
-                                      run->load->work->send.bytes);
-    const double latency_s = lump.latency_s * run->emit.message_factor;
-    struct path path;
-    lump.latency_s = 0.0;
-    ways_find_path(&run->meet->ways, device_of(run, from), device_of(run, to), &path);
-    *before = emit_send(&run->emit, &lump, sim_find_device(run, to, run->lane), &path,
-                        emit_join(&run->emit, run->emit.cursor, *before));
-    const uint32_t arrived =
-        engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"), latency_s);
-    engine_push_edge(&run->engine, *before, arrived);
-    return arrived;
-}
-
-static uint32_t send_on_ports(struct step_run *run, uint32_t slot)
-{
-    const uint32_t from = run->slots.stage[slot], to = run->slots.stage[run->slots.target[slot]];
-    const uint32_t to_device = sim_find_device(run, to, run->lane);
-    const struct lump lump = lump_find_pair(run->sim->book, device_of(run, from),
-                                            device_of(run, to), run->load->work->send.bytes);
-    struct path path;
-    if (run->meet == NULL || !run->meet->by_message) {
-        return emit_send(&run->emit, &lump, to_device, NULL, run->emit.cursor);
-    }
-    ways_find_path(&run->meet->ways, device_of(run, from), device_of(run, to), &path);
-    return emit_send(&run->emit, &lump, to_device, &path, run->emit.cursor);
-}
-
-/* A delay, in line behind what was sent the same way before. */
-static uint32_t push_delayed(struct builder *builder, uint32_t slot)
-{
-    struct step_run *run = builder->run;
-    const uint32_t from = run->slots.stage[slot], to = run->slots.stage[run->slots.target[slot]];
-    uint32_t *const before = &run->sent[to];
-    const double factor = run->emit.message_factor,
-                 queue_s = factor * estimator_queue_s(run->load, from, to);
-    uint32_t task = engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"),
-                                      factor * estimator_send_s(run->load, from, to));
-    engine_push_edge(&run->engine, run->emit.cursor, task);
-    if (*before != ENGINE_NO_TASK && queue_s > 0.0) {
-        const uint32_t freed =
-            engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "send"), queue_s);
-        engine_push_edge(&run->engine, *before, freed);
-        task = emit_join(&run->emit, task, freed);
-    }
-    *before = task;
-    return task;
-}
-
-/* Do the boundary's messages meet on links that are nobody's port? */
-static bool is_crowded(const struct step_run *run, uint32_t slot)
-{
-    const uint32_t from = run->slots.stage[slot], to = run->slots.stage[run->slots.target[slot]];
-    return estimator_crowding(run->load, from, to) > 1.0 ||
-           !lump_is_port_wide(run->sim->book, device_of(run, from), device_of(run, to));
-}
-
-/* What the receivers of parts do next: they gather them. */
-static uint32_t spread_after(struct step_run *run, uint32_t sent)
-{
-    if (run->load->spread_s == 0.0) {
-        return sent;
-    }
-    const uint32_t spread =
-        engine_push_delay(&run->engine, emit_label(&run->emit, EMIT_SEND, "gather"),
-                          run->load->spread_s * run->emit.message_factor);
-    engine_push_edge(&run->engine, sent, spread);
-    return spread;
-}
-
 /* Behind all that the device does before. */
 static void push_send(struct builder *builder, struct slot_tasks *tasks, uint32_t slot)
 {
     struct step_run *run = builder->run;
-    tasks->send = ENGINE_NO_TASK;
-    if (!slots_sends(&run->slots, slot) ||
-        (run->load->work->forward_only && slots_find(&run->slots, slot)->kind != SLOT_FORWARD)) {
-        return;
-    }
-    sim_draw_messages(run);
-    if (!run->emit.contends || run->load->work->send.bytes == 0.0) {
-        tasks->send = push_delayed(builder, slot);
-    } else if (!is_crowded(run, slot)) {
-        tasks->send = spread_after(run, send_on_ports(run, slot));
-    } else {
-        tasks->send = run->meet != NULL && run->meet->by_message
-                          ? spread_after(run, send_on_links(builder, slot))
-                          : push_delayed(builder, slot);
-    }
-    if (runtime_send_blocks(runtime_of(run), run->load->work->shape.chunks)) {
+    tasks->send = sim_push_send(run, builder->sent, slot);
+    if (tasks->send != ENGINE_NO_TASK &&
+        runtime_send_blocks(runtime_of(run), run->load->work->shape.chunks)) {
         run->emit.cursor = tasks->send;
     }
 }
@@ -438,8 +338,8 @@ void sim_push_stage(struct step_run *run, uint32_t step, uint32_t stage, uint32_
     struct builder builder = {.run = run, .step = step, .stage = stage, .begin = begin};
     const struct schedule_shape *shape = &run->load->work->shape;
     run->emit.cursor = begin;
-    for (uint32_t i = 0; i < shape->stages; i++) {
-        run->sent[i] = ENGINE_NO_TASK;
+    for (uint32_t i = 0; i < BOUNDARY_LINKS; i++) {
+        builder.sent[i] = ENGINE_NO_TASK;
     }
     push_gathers(&builder);
     const uint32_t first = run->slots.first_of_stage[stage],

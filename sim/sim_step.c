@@ -178,7 +178,6 @@ static void read_end(const struct step_run *run, const struct step_tail *tail, u
 
 bool sim_run_steps(struct step_run *run, struct diag *diag)
 {
-    run->sent = ARENA_PUSH(run->arena, uint32_t, run->load->work->shape.stages);
     struct step_tail *tails = ARENA_PUSH(run->arena, struct step_tail, run->step_count);
     assert(run->step_count > run->warm_steps);
     sim_turn_to(run, 0, 0);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "costmodel/replay.h"
+#include "plan/boundary.h"
 
 #include "tests/law/each_stream.h"
 
@@ -24,6 +25,23 @@ static double *double_all(const double *times, uint32_t count)
     return doubled;
 }
 
+/* Two lines, now and then one, for each link: one that it shares with others of its stage, one of its
+ * own; or with `joined` any. */
+static uint32_t *throw_lines(uint32_t stages, bool joined)
+{
+    uint32_t *lines = ARENA_PUSH(&arena, uint32_t, stages * BOUNDARY_LINKS * 2);
+    for (uint32_t link = 0; link < stages * BOUNDARY_LINKS; link++) {
+        const uint32_t stage = link / BOUNDARY_LINKS, own = stage + link + 1;
+        uint32_t *const both = &lines[2 * link];
+        both[0] = random_pop_below(&dice, 2) == 0 ? stage * BOUNDARY_LINES : own;
+        both[1] = random_pop_below(&dice, 2) == 0 ? both[0] : own;
+        for (uint32_t i = 0; i < 2 && joined; i++) {
+            both[i] = random_pop_below(&dice, stages * BOUNDARY_LINES);
+        }
+    }
+    return lines;
+}
+
 static struct replay_times throw_all(const struct stream *stream, double pair_frac)
 {
     uint32_t chunks = stream->shape.stages * stream->shape.chunks;
@@ -39,6 +57,11 @@ static struct replay_times throw_all(const struct stream *stream, double pair_fr
         times.send_blocks = random_pop_below(&dice, 2) == 0;
         if (random_pop_below(&dice, 2) == 0) {
             times.queue_s = throw_times(chunks, 1);
+            times.lines =
+                random_pop_below(&dice, 2) == 0 ? throw_lines(stream->shape.stages, false) : NULL;
+        }
+        if (random_pop_below(&dice, 8) == 0) {
+            times.send_back_s = NULL;
         }
     }
     if (random_pop_below(&dice, 2) == 0) {
@@ -57,8 +80,8 @@ struct naive {
     double *busy_s; /* [stage] */
     double *
         arrived_s[2]; /* forward, backward input of (model chunk, micro-batch); negative: not yet */
-    double *linked_s; /* [stage * stages + stage] the transfer before from one to another */
-    double *begun_s, *end_s; /* [model chunk] */
+    double *linked_s, *lined_s; /* [link], [line] free from then on */
+    double *begun_s, *end_s;    /* [model chunk] */
     double makespan_s;
 };
 
@@ -158,18 +181,31 @@ static double naive_transfer(const struct naive *naive, uint32_t stage, const st
     return naive_send(naive, chunk, *to);
 }
 
-/* A transfer waits for the one before on its way. */
-static double naive_arrival(struct naive *naive, bool forward, uint32_t to, double sent_s)
+/* A transfer begins when the one before it over the link, or a line of it, has kept that for its
+ * time. Of the lines of one stage there is never room before that. */
+static double naive_begin(struct naive *naive, uint32_t from, uint32_t to, double made_s)
 {
-    const uint32_t chunks = naive->stream->shape.chunks, from = forward ? to - 1 : to + 1;
-    const uint32_t *place = naive->stream->chunk_place, sender = place[from] / chunks;
-    double *linked_s = &naive->linked_s[sender * naive->stream->shape.stages + place[to] / chunks];
+    const uint32_t chunks = naive->stream->shape.chunks;
     const double *queue_s = naive->times->queue_s;
-    if (queue_s == NULL || sender == place[to] / chunks) {
-        return sent_s;
+    const uint32_t sender = naive->stream->chunk_place[from] / chunks,
+                   receiver = naive->stream->chunk_place[to] / chunks;
+    if (queue_s == NULL || sender == receiver || (from > to && naive->times->send_back_s == NULL)) {
+        return made_s;
     }
-    *linked_s = naive_max(sent_s, *linked_s + queue_s[forward ? from : to]);
-    return *linked_s;
+    const uint32_t link = 3 * sender + (receiver == sender + 1   ? 0
+                                        : receiver + 1 == sender ? 1
+                                                                 : 2);
+    const double length_s = queue_s[from < to ? from : to];
+    const uint32_t *lines = naive->times->lines;
+    double begin_s = naive_max(made_s, naive->linked_s[link]);
+    for (uint32_t i = 0; lines != NULL && i < 2; i++) {
+        begin_s = naive_max(begin_s, naive->lined_s[lines[2 * link + i]]);
+        if (i == 1 || lines[2 * link] != lines[2 * link + 1]) {
+            naive->lined_s[lines[2 * link + i]] = begin_s + length_s;
+        }
+    }
+    naive->linked_s[link] = lines == NULL ? begin_s + length_s : made_s;
+    return begin_s;
 }
 
 /* Runs the head of the stage, or the pair at its head; false if it has none or its input is not
@@ -203,7 +239,7 @@ static bool naive_run(struct naive *naive, uint32_t stage)
         if (to[i] != UINT32_MAX) {
             *naive_input(naive, forward, to[i], slots[i].micro_batch) =
                 naive->times->send_blocks ? naive->free_s[stage]
-                                          : naive_arrival(naive, forward, to[i], end_s + send_s[i]);
+                                          : naive_begin(naive, chunk, to[i], end_s) + send_s[i];
         }
         if (forward && naive_depth(naive, chunk) == naive_last(naive)) {
             *naive_input(naive, false, chunk, slots[i].micro_batch) = 0; /* needs nobody else */
@@ -224,7 +260,8 @@ static struct naive naive_replay(const struct stream *stream, const struct repla
         .free_s = ARENA_PUSH(&arena, double, shape->stages),
         .busy_s = ARENA_PUSH(&arena, double, shape->stages),
         .arrived_s = {ARENA_PUSH(&arena, double, inputs), ARENA_PUSH(&arena, double, inputs)},
-        .linked_s = ARENA_PUSH(&arena, double, (size_t)shape->stages * shape->stages),
+        .linked_s = ARENA_PUSH(&arena, double, 3 * shape->stages),
+        .lined_s = ARENA_PUSH(&arena, double, 4 * shape->stages),
         .begun_s = ARENA_PUSH(&arena, double, chunks),
         .end_s = ARENA_PUSH(&arena, double, chunks)};
     for (uint32_t i = 0; i < inputs; i++) {
@@ -234,9 +271,6 @@ static struct naive naive_replay(const struct stream *stream, const struct repla
     }
     for (uint32_t i = 0; i < chunks; i++) {
         naive.begun_s[i] = -1;
-    }
-    for (uint32_t i = 0; i < shape->stages * shape->stages; i++) {
-        naive.linked_s[i] = -INFINITY;
     }
     bool moved = true;
     while (moved) {
@@ -342,6 +376,53 @@ static double bound_of_stage(const struct naive *naive, uint32_t stage)
     return head_s + work_s + (split ? 0 : tail_s);
 }
 
+/* Seconds for which the line is kept by all that goes over it. */
+static double line_work(const struct stream *stream, const struct replay_times *times,
+                        uint32_t line)
+{
+    const uint32_t chunks = stream->shape.stages * stream->shape.chunks;
+    double work_s = 0;
+    for (uint32_t i = 0; i + 1 < chunks; i++) {
+        const uint32_t from = stream->chunk_place[i] / stream->shape.chunks,
+                       to = stream->chunk_place[i + 1] / stream->shape.chunks;
+        const bool crosses = (i + 1) % (chunks / stream->copies) != 0 && from != to;
+        const uint32_t *there = &times->lines[2 * boundary_find_link(from, to)],
+                       *back = &times->lines[2 * boundary_find_link(to, from)];
+        work_s += !crosses ? 0
+                           : times->queue_s[i] * stream->shape.micro_batches / stream->copies *
+                                 ((there[0] == line || there[1] == line ? 1 : 0) +
+                                  (back[0] == line || back[1] == line ? 1 : 0));
+    }
+    return work_s;
+}
+
+/* Lines that many stages share: no step ends before all has gone over each, and none is shorter than
+ * with a line for each link. */
+static void lines_law(const struct schedule *schedule, const struct stream *stream)
+{
+    struct replay_times times = throw_all(stream, 0);
+    const uint32_t chunks = stream->shape.stages * stream->shape.chunks;
+    times.queue_s = times.send_s = times.send_back_s = throw_times(chunks, 1);
+    times.lines = throw_lines(stream->shape.stages, true);
+    times.send_blocks = false;
+    struct judged judged = judge(stream, &times);
+    const double joined_s = judged.result.makespan_s;
+    for (uint32_t line = 0; line < BOUNDARY_LINES * stream->shape.stages; line++) {
+        const double work_s = line_work(stream, &times, line);
+        ck_assert_msg(joined_s >= work_s * (1 - 1e-12), "%s: %g s, its line is kept for %g s",
+                      schedule->name, joined_s, work_s);
+    }
+    times.lines = NULL;
+    replay_find_times(&judged.plan, &times, judged.scratch, &judged.result);
+    ck_assert_double_ge(joined_s, judged.result.makespan_s * (1 - 1e-12));
+}
+
+START_TEST(lines_carry_one_after_the_other)
+{
+    each_stream(lines_law);
+}
+END_TEST
+
 static void bounds_law(const struct schedule *schedule, const struct stream *stream)
 {
     struct replay_times times = throw_all(stream, 0);
@@ -366,12 +447,18 @@ END_TEST
 static void cut_law(const struct schedule *schedule, const struct stream *stream)
 {
     struct replay_times times = throw_all(stream, 0);
+    if (times.lines != NULL && random_pop_below(&dice, 2) == 0) {
+        times.lines = throw_lines(stream->shape.stages, true);
+    }
     struct judged judged = judge(stream, &times);
     double makespan_s = judged.result.makespan_s;
     struct replay_cut cut;
     replay_cut_init(judged.plan.chunk_count, &arena, &cut);
     replay_find_cut(&judged.plan, &times, judged.scratch, &cut);
-    is_close(replay_find_bound(&cut, &times), makespan_s);
+    if (times.lines == NULL) {
+        ck_assert_double_eq(cut.lined_s, 0);
+    }
+    is_close(replay_find_bound(&cut, &times) + cut.lined_s, makespan_s);
     for (uint32_t i = 0; i < 5; i++) {
         struct replay_times other = throw_all(stream, 0);
         other.send_blocks = other.send_blocks || cut.send_blocks;
@@ -412,6 +499,7 @@ static void growth_law(const struct schedule *schedule, const struct stream *str
                                  .send_s = double_all(times.send_s, chunks),
                                  .send_back_s = double_all(times.send_back_s, chunks),
                                  .queue_s = double_all(times.queue_s, chunks),
+                                 .lines = times.lines,
                                  .release_s = double_all(times.release_s, chunks),
                                  .send_blocks = times.send_blocks};
     replay_find_times(&judged.plan, &twice, judged.scratch, &judged.result);
@@ -424,5 +512,5 @@ START_TEST(more_time_never_ends_sooner)
 }
 END_TEST
 
-TAP_MAIN("replay", replay_equals_a_naive_one, makespan_is_above_the_bounds, a_path_bounds_all_times,
-         more_time_never_ends_sooner)
+TAP_MAIN("replay", replay_equals_a_naive_one, lines_carry_one_after_the_other,
+         makespan_is_above_the_bounds, a_path_bounds_all_times, more_time_never_ends_sooner)
