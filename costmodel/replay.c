@@ -169,7 +169,7 @@ static double find_end(const struct replay_plan *plan, const struct replay_scrat
            scratch->costs[plan->steps[step].cost].duration_s;
 }
 
-/* The line kept for the step's transfer from `from_s` on, or as soon as it is free: when that is. */
+/* The line kept for the step's transfer from from_s on, or as soon as it is free: when that is. */
 static double take_line(const struct replay_plan *plan, const struct replay_times *times,
                         const struct replay_scratch *scratch, uint32_t step, double from_s,
                         uint32_t line)

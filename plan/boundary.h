@@ -9,8 +9,8 @@
 
 struct work;
 
-/* A stage sends over so many links: to the one behind it, to the one before it, elsewhere. They have
- * at most so many lines for each stage. */
+/* A stage sends over so many links: to the one behind it, to the one before it, elsewhere. They
+ * have at most so many lines for each stage. */
 #define BOUNDARY_LINKS 3u
 #define BOUNDARY_LINES 4u
 

@@ -2,74 +2,8 @@
 #include <math.h>
 
 #include "costmodel/replay.h"
-#include "plan/boundary.h"
 
-#include "tests/law/each_stream.h"
-
-static double *throw_times(uint32_t count, double most)
-{
-    double *times = ARENA_PUSH(&arena, double, count);
-    for (uint32_t i = 0; i < count; i++) {
-        /* One in five is nothing at all. */
-        times[i] = random_pop_below(&dice, 5) == 0 ? 0 : most * random_pop_unit(&dice);
-    }
-    return times;
-}
-
-static double *double_all(const double *times, uint32_t count)
-{
-    double *doubled = times == NULL ? NULL : ARENA_PUSH(&arena, double, count);
-    for (uint32_t i = 0; times != NULL && i < count; i++) {
-        doubled[i] = 2 * times[i];
-    }
-    return doubled;
-}
-
-/* Two lines, now and then one, for each link: one that it shares with others of its stage, one of its
- * own; or with `joined` any. */
-static uint32_t *throw_lines(uint32_t stages, bool joined)
-{
-    uint32_t *lines = ARENA_PUSH(&arena, uint32_t, stages * BOUNDARY_LINKS * 2);
-    for (uint32_t link = 0; link < stages * BOUNDARY_LINKS; link++) {
-        const uint32_t stage = link / BOUNDARY_LINKS, own = stage + link + 1;
-        uint32_t *const both = &lines[2 * link];
-        both[0] = random_pop_below(&dice, 2) == 0 ? stage * BOUNDARY_LINES : own;
-        both[1] = random_pop_below(&dice, 2) == 0 ? both[0] : own;
-        for (uint32_t i = 0; i < 2 && joined; i++) {
-            both[i] = random_pop_below(&dice, stages * BOUNDARY_LINES);
-        }
-    }
-    return lines;
-}
-
-static struct replay_times throw_all(const struct stream *stream, double pair_frac)
-{
-    uint32_t chunks = stream->shape.stages * stream->shape.chunks;
-    struct replay_times times = {.forward_s = throw_times(chunks, 1),
-                                 .backward_s = throw_times(chunks, 2),
-                                 .weight_s = throw_times(chunks, 1)};
-    if (random_pop_below(&dice, 2) == 0) {
-        times.input_s = throw_times(chunks, 1);
-    }
-    if (random_pop_below(&dice, 4) > 0) {
-        times.send_s = throw_times(chunks, 0.5);
-        times.send_back_s = throw_times(chunks, 0.5);
-        times.send_blocks = random_pop_below(&dice, 2) == 0;
-        if (random_pop_below(&dice, 2) == 0) {
-            times.queue_s = throw_times(chunks, 1);
-            times.lines =
-                random_pop_below(&dice, 2) == 0 ? throw_lines(stream->shape.stages, false) : NULL;
-        }
-        if (random_pop_below(&dice, 8) == 0) {
-            times.send_back_s = NULL;
-        }
-    }
-    if (random_pop_below(&dice, 2) == 0) {
-        times.release_s = throw_times(chunks, 5);
-    }
-    times.pair_frac = pair_frac;
-    return times;
-}
+#include "tests/law/thrown_times.h"
 
 /* Event by event, from the text of the contract: nothing here is shared with the machinery. */
 struct naive {
@@ -396,8 +330,8 @@ static double line_work(const struct stream *stream, const struct replay_times *
     return work_s;
 }
 
-/* Lines that many stages share: no step ends before all has gone over each, and none is shorter than
- * with a line for each link. */
+/* Lines that many stages share: no step ends before all has gone over each, and none is shorter
+ * than with a line for each link. */
 static void lines_law(const struct schedule *schedule, const struct stream *stream)
 {
     struct replay_times times = throw_all(stream, 0);
