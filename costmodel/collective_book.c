@@ -42,13 +42,14 @@ struct walk {
     struct collective_group shape;
     uint32_t chunk_count;
     uint32_t ranks_max;
+    uint32_t base;                     /* of the group at hand */
     struct path level_path[LEVEL_MAX]; /* one path stands for all of a switched level */
     bool level_known[LEVEL_MAX];
 };
 
 static uint32_t device_of(const struct walk *walk, uint32_t rank)
 {
-    return rank_group_find_device(walk->place->group, walk->place->base, rank);
+    return rank_group_find_device(walk->place->group, walk->base, rank);
 }
 
 /* Ports of a switched level are per device, so one path per level serves; its two hops are
@@ -125,7 +126,8 @@ static bool covers(const struct path_class *a, const struct path_class *b)
            a->alone_Bps <= b->alone_Bps && same_link(a->link, b->link);
 }
 
-static void add_class(struct collective_phase *phase, const struct path_class *class)
+static void add_class(struct arena *arena, struct collective_phase *phase,
+                      const struct path_class *class)
 {
     for (uint32_t i = 0; i < phase->class_count; i++) {
         if (same_class(&phase->classes[i], class) || covers(&phase->classes[i], class)) {
@@ -139,9 +141,7 @@ static void add_class(struct collective_phase *phase, const struct path_class *c
         }
     }
     phase->class_count = kept;
-    if (kept == PATH_CLASS_MAX) {
-        BUG("more than %u kinds of message in one round", PATH_CLASS_MAX);
-    }
+    ARENA_MAKE_ROOM(arena, phase->classes, phase->class_count, phase->class_capacity);
     phase->classes[phase->class_count++] = *class;
 }
 
@@ -164,7 +164,7 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
         const struct path_class class = class_of(
             &path, bytes_frac * (step->reduce ? 1.0 : (double)(walk->shape.ranks - 1)), true);
         if (pass == WALK_CLASS || pass == WALK_ALONE) {
-            add_class(phase, &class);
+            add_class(walk->book->arena, phase, &class);
         }
         return;
     }
@@ -179,7 +179,7 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
         }
     }
     if (pass == WALK_CLASS || pass == WALK_ALONE) {
-        add_class(phase, &class);
+        add_class(walk->book->arena, phase, &class);
     }
 }
 
@@ -224,11 +224,31 @@ static void walk_round(struct walk *walk, uint32_t round, enum walk_pass pass,
     }
 }
 
+/* All groups of the nest, or those like the one asked for; itself where it has no crowd. */
+static void walk_groups(struct walk *walk, uint32_t round, enum walk_pass pass,
+                        struct collective_phase *phase)
+{
+    const struct collective_place *place = walk->place;
+    walk->base = place->base;
+    if (place->crowd.places == 0) {
+        walk_round(walk, round, pass, phase);
+    }
+    for (uint32_t base = 0; base < place->crowd.places; base++) {
+        if (rank_group_begins(place->group, base) &&
+            (pass == WALK_LOAD || rank_crowd_is_like(&place->crowd, place->base, base))) {
+            walk->base = base;
+            walk_round(walk, round, pass, phase);
+        }
+    }
+    walk->base = place->base;
+}
+
 /* Those of the round just walked: one by one where they are few. */
 static void clear_loads(struct walk *walk, uint32_t round)
 {
     struct collective_book *book = walk->book;
-    if (count_shown(walk, round) >= book->resource_count / LOADS_PER_RANK) {
+    if (walk->place->crowd.places > 0 ||
+        count_shown(walk, round) >= book->resource_count / LOADS_PER_RANK) {
         memset(book->loads, 0, book->resource_count * sizeof *book->loads);
     } else {
         walk_round(walk, round, WALK_CLEAR, NULL);
@@ -250,12 +270,11 @@ static void fill_page(struct walk *walk, struct collective_page *page)
             walk->member->alike == NULL ? 1 : walk->member->alike(kind, &walk->shape, round);
         struct collective_phase *phase = push_phase(page, walk->book->arena);
         phase->repeat = alike;
-        phase->class_count = 0;
         const bool alone = ports_are_own(walk);
         if (!alone) {
-            walk_round(walk, round, WALK_LOAD, NULL);
+            walk_groups(walk, round, WALK_LOAD, NULL);
         }
-        walk_round(walk, round, alone ? WALK_ALONE : WALK_CLASS, phase);
+        walk_groups(walk, round, alone ? WALK_ALONE : WALK_CLASS, phase);
         if (!alone) {
             clear_loads(walk, round);
         }
@@ -267,28 +286,27 @@ static void fill_page(struct walk *walk, struct collective_page *page)
  * length would not add up; on paths that are all alike the longest chain has every round (a law
  * of the members; so is one message per port and round). Paths are alike when all ranks share
  * the innermost domain or none do: one round trip of rank 0 around the group shows which path
- * that is. */
+ * that is. What a crowd leaves of a link differs from round to round. */
 static bool fill_staggered(struct walk *walk, struct collective_page *page)
 {
     const struct collective_group *shape = &walk->shape;
-    if (shape->inner != 1 && shape->inner != shape->ranks) {
+    const struct collective_place *place = walk->place;
+    if ((shape->inner != 1 && shape->inner != shape->ranks) ||
+        collective_group_meets(place->cluster, place->group, &place->crowd, walk->book->arena)) {
         return false;
     }
     struct collective_phase *phase = push_phase(page, walk->book->arena);
     phase->repeat = walk->member->round_count(walk->kind, shape);
-    phase->class_count = 0;
     for (uint32_t rank = 1; rank < shape->ranks; rank++) {
         struct path path;
         find_path(walk, device_of(walk, rank - 1), device_of(walk, rank), &path);
         const struct path_class near = class_of(&path, 1.0 / (double)walk->chunk_count, false);
         find_path(walk, device_of(walk, 0), device_of(walk, rank), &path);
         const struct path_class far = class_of(&path, 1.0 / (double)walk->chunk_count, false);
-        if (!same_class(&near, &far) ||
-            (phase->class_count > 0 && !same_class(&near, &phase->classes[0]))) {
+        if (!same_class(&near, &far) || (rank > 1 && !same_class(&near, &phase->classes[0]))) {
             return false;
         }
-        phase->classes[0] = near;
-        phase->class_count = 1;
+        add_class(walk->book->arena, phase, &near);
     }
     return true;
 }
@@ -322,6 +340,7 @@ static unsigned long long page_key(const struct collective_topic *topic)
     key = text_digest(key, &topic->member, sizeof topic->member);
     key = text_digest(key, &topic->shape.pipeline, sizeof topic->shape.pipeline);
     key = text_digest(key, &topic->ranks_max, sizeof topic->ranks_max);
+    key = text_digest(key, &place->crowd, sizeof place->crowd);
     return text_digest(key, &place->cluster, sizeof place->cluster);
 }
 
@@ -344,6 +363,7 @@ static void fill(struct collective_book *book, const struct collective_topic *to
     }
     struct walk walk = {.book = book,
                         .place = topic->place,
+                        .base = topic->place->base,
                         .kind = topic->kind,
                         .member = member,
                         .shape = topic->shape,

@@ -7,8 +7,6 @@
 #include "plan/collective.h"
 #include "plan/collective_group.h"
 
-#define PATH_CLASS_MAX 12
-
 /* Messages of a round that have the same terms; the slowest decides, which one depends on size
  * and protocol. */
 struct path_class {
@@ -22,8 +20,8 @@ struct path_class {
 
 struct collective_phase {
     uint32_t repeat;
-    uint32_t class_count;
-    struct path_class classes[PATH_CLASS_MAX];
+    uint32_t class_count, class_capacity;
+    struct path_class *classes;
 };
 
 /* One member's program on groups that nest alike. */
@@ -35,11 +33,13 @@ struct collective_page {
     struct collective_phase *phases;
 };
 
-/* A group of devices: rank 0 sits on base. */
+/* A group of devices: rank 0 sits on base. Messages of its crowd take their share of the links
+ * where those are not the devices' own; the slowest message is that of any group like this one. */
 struct collective_place {
     const struct cluster *cluster;
     const struct rank_group *group;
     uint32_t base;
+    struct rank_crowd crowd;
 };
 
 /* Of one cluster; grows in its arena. */

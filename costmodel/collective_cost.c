@@ -166,7 +166,8 @@ static void try_all(struct trial *trial)
 struct collective_choice collective_cost_find(struct collective_book *book,
                                               const struct collective_request *request)
 {
-    const struct collective_place place = {request->cluster, request->group, request->base};
+    const struct collective_place place = {request->cluster, request->group, request->base,
+                                           request->crowd};
     struct trial trial = {
         .book = book, .request = request, .place = &place, .best = {.pipeline = 1}};
     if (request->group->ranks > 1) {

@@ -16,6 +16,7 @@ struct collective_request {
     const struct rank_group *group;
     uint32_t base; /* device of rank 0 */
     double bytes;
+    struct rank_crowd crowd;
     const struct collective *member; /* NULL: the cheapest that accepts the group */
 };
 

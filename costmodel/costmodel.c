@@ -52,14 +52,17 @@ static void forget_streams(void *state)
 }
 
 static unsigned long long message_key(const struct work *work, const struct work_message *message,
-                                      uint32_t base)
+                                      const struct collective_request *request)
 {
     const unsigned long long nest =
-        base == 0 ? work->nests[message->group]
-                  : rank_nest_digest(work->problem->cluster, &work->groups[message->group], base);
+        request->base == 0 ? work->nests[message->group]
+                           : rank_nest_digest(request->cluster, request->group, request->base);
     unsigned long long bytes;
     memcpy(&bytes, &message->bytes, sizeof bytes);
-    return text_digest_word(text_digest_word(nest, (unsigned long long)message->kind), bytes);
+    const unsigned long long key =
+        text_digest_word(text_digest_word(nest, (unsigned long long)message->kind), bytes);
+    return request->crowd.places == 0 ? key
+                                      : text_digest(key, &request->crowd, sizeof request->crowd);
 }
 
 double costmodel_message_s(struct costmodel *model, const struct work *work,
@@ -69,19 +72,20 @@ double costmodel_message_s(struct costmodel *model, const struct work *work,
         return 0.0;
     }
     const struct rank_group *group = &work->groups[message->group];
-    const unsigned long long key = message_key(work, message, base);
+    const struct collective_request request = {.cluster = model->problem->cluster,
+                                               .prices = model->prices,
+                                               .kind = message->kind,
+                                               .group = group,
+                                               .base = base,
+                                               .bytes = message->bytes,
+                                               .crowd = work_find_crowd(work, message)};
+    const unsigned long long key = message_key(work, message, &request);
     struct price_entry **bucket = &model->cache->messages->buckets[key % PRICE_BUCKETS];
     for (const struct price_entry *entry = *bucket; entry != NULL; entry = entry->next) {
         if (entry->key == key) {
             return entry->seconds;
         }
     }
-    const struct collective_request request = {.cluster = model->problem->cluster,
-                                               .prices = model->prices,
-                                               .kind = message->kind,
-                                               .group = group,
-                                               .base = base,
-                                               .bytes = message->bytes};
     const struct collective_choice choice = collective_cost_find(model->book, &request);
     if (choice.member == NULL && group->ranks > 1) {
         BUG("no collective serves a %s over %u ranks", collective_kind_name(message->kind),

@@ -309,3 +309,55 @@ void collective_group_find(const struct cluster *cluster, const struct rank_grou
         find_in_graph(cluster, group, base, out);
     }
 }
+
+/* Groups of a crowd on the links that they cross. */
+struct meeting {
+    const struct cluster *cluster;
+    const struct rank_group *group;
+    uint32_t *users; /* [resource] base of the group that crosses it and 1 */
+};
+
+/* False: another group crosses a link of the way. */
+static bool cross(const struct meeting *meeting, uint32_t base, uint32_t from, uint32_t to)
+{
+    struct path path;
+    if (!cluster_find_path(meeting->cluster, rank_group_find_device(meeting->group, base, from),
+                           rank_group_find_device(meeting->group, base, to), &path)) {
+        BUG("no way from rank %u to rank %u: the cluster was not checked", from, to);
+    }
+    for (uint32_t i = 0; i < path.hop_count; i++) {
+        uint32_t *user = &meeting->users[path.hops[i].resource];
+        if (*user != 0 && *user != base + 1) {
+            return false;
+        }
+        *user = base + 1;
+    }
+    return true;
+}
+
+static bool is_apart(const struct meeting *meeting, uint32_t base)
+{
+    bool apart = true;
+    for (uint32_t rank = 1; rank < meeting->group->ranks && apart; rank++) {
+        apart = cross(meeting, base, 0, rank) && cross(meeting, base, rank, 0) &&
+                cross(meeting, base, rank - 1, rank);
+    }
+    return apart;
+}
+
+bool collective_group_meets(const struct cluster *cluster, const struct rank_group *group,
+                            const struct rank_crowd *crowd, struct arena *arena)
+{
+    if (crowd->places == 0) {
+        return false;
+    }
+    const struct arena_mark mark = arena_find_mark(arena);
+    const struct meeting meeting = {cluster, group,
+                                    ARENA_PUSH(arena, uint32_t, cluster_count_resources(cluster))};
+    bool apart = true;
+    for (uint32_t base = 0; base < crowd->places && apart; base++) {
+        apart = !rank_group_begins(group, base) || is_apart(&meeting, base);
+    }
+    arena_pop(arena, mark);
+    return !apart;
+}

@@ -29,4 +29,9 @@ void collective_group_find(const struct cluster *cluster, const struct rank_grou
 bool collective_group_repeats(const struct cluster *cluster, const struct rank_group *group,
                               uint32_t base, uint32_t block);
 
+/* Does a way between rank 0 and another, or to the next rank, of one group of the crowd cross a
+ * link that those of another group cross? Scratch: the arena is as before. */
+bool collective_group_meets(const struct cluster *cluster, const struct rank_group *group,
+                            const struct rank_crowd *crowd, struct arena *arena);
+
 #endif

@@ -80,6 +80,17 @@ bool rank_group_find(const struct rank_group *group, uint32_t place, uint32_t *b
     return true;
 }
 
+bool rank_group_begins(const struct rank_group *group, uint32_t place)
+{
+    uint32_t base, rank;
+    return rank_group_find(group, place, &base, &rank) && rank == 0;
+}
+
+bool rank_crowd_is_like(const struct rank_crowd *crowd, uint32_t base, uint32_t other)
+{
+    return base / crowd->stride % crowd->stages == other / crowd->stride % crowd->stages;
+}
+
 uint32_t rank_group_find_base(const struct rank_group *group, uint32_t place)
 {
     uint32_t base, rank;

@@ -38,11 +38,23 @@ bool rank_group_find(const struct rank_group *group, uint32_t place, uint32_t *b
                      uint32_t *rank);
 /* Its base alone; one holds the place. */
 uint32_t rank_group_find_base(const struct rank_group *group, uint32_t place);
+/* Whether a group of the nest begins on the place. */
+bool rank_group_begins(const struct rank_group *group, uint32_t place);
 /* Device of the rank, rank < group->ranks. */
 uint32_t rank_group_find_device(const struct rank_group *group, uint32_t base, uint32_t rank);
 
 /* How many domains of so many consecutive devices the ranks lie in, the first at a domain's
  * start. */
 uint32_t rank_group_count_domains(const struct rank_group *group, uint32_t domain_devices);
+
+/* Groups of one nest that do the same at the same time, on the places of a plan. */
+struct rank_crowd {
+    uint32_t places;            /* 0: a group is alone */
+    uint32_t stride, stages;    /* of places; groups that begin on one stage stand for each other,
+                                 * all groups where stages is 1 */
+};
+
+/* Do the groups from both bases stand for each other? */
+bool rank_crowd_is_like(const struct rank_crowd *crowd, uint32_t base, uint32_t other);
 
 #endif

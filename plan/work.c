@@ -475,3 +475,13 @@ void work_count_blocks(const struct work *work, const uint32_t *layers, uint32_t
     out[work->first_block]++;
     out[(size_t)(chunks - 1) * WORK_BLOCK_MAX + work->last_block]++;
 }
+
+struct rank_crowd work_find_crowd(const struct work *work, const struct work_message *message)
+{
+    if (work->problem->cluster->level_count > 0 || message->kind == COLLECTIVE_SEND) {
+        return (struct rank_crowd){0};
+    }
+    return (struct rank_crowd){.places = (uint32_t)plan_count_devices(work->plan),
+                               .stride = work->sites.stride,
+                               .stages = work->sites.count == 0 ? 1 : work->shape.stages};
+}

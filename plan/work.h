@@ -276,6 +276,11 @@ static inline uint32_t work_find_lane(const struct work *work, uint32_t place)
     return place / (stride * work->shape.stages) * stride + place % stride;
 }
 
+/* Of a message between the ranks of a stage, or of all: what the other groups of the nest send at
+ * the same time, over links that are not the devices' own. Messages of a boundary are counted
+ * there. */
+struct rank_crowd work_find_crowd(const struct work *work, const struct work_message *message);
+
 /* Base of the group, inside a stage of the site, that stands for those with its i-th kind: where
  * the first device of that kind is. */
 static inline uint32_t work_find_base(const struct work *work, uint32_t site, uint32_t i,

@@ -64,6 +64,7 @@ static unsigned long long request_key(const struct lump_request *request)
 {
     unsigned long long key = text_digest(TEXT_DIGEST_SEED, &request->kind, sizeof request->kind);
     key = text_digest(key, &request->base, sizeof request->base);
+    key = text_digest(key, &request->crowd, sizeof request->crowd);
     return rank_group_digest(key, request->group);
 }
 
@@ -97,6 +98,7 @@ static const struct survey *find_survey(const struct trial *trial, const struct 
                                            .kind = trial->request->kind,
                                            .group = trial->request->group,
                                            .base = trial->request->base,
+                                           .crowd = trial->request->crowd,
                                            .port_Bps = book->port_Bps,
                                            .ranks_max = ranks_max};
     lump_look(&look, member, shape, book->arena, survey);

@@ -39,6 +39,7 @@ struct lump_request {
     const struct rank_group *group;
     uint32_t base;
     double bytes;
+    struct rank_crowd crowd; /* all its groups take their share of links that are nobody's own */
 };
 
 /* Cheapest member, pipelining and protocol for so many bytes. Kept in the book. */

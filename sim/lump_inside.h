@@ -42,6 +42,7 @@ struct lump_look_request {
     enum collective_kind kind;
     const struct rank_group *group;
     uint32_t base;                  /* place of rank 0 */
+    struct rank_crowd crowd;
     const double *port_Bps;         /* graphs: [device] sum of its links; else NULL */
     /* Only what the first so many ranks send: no round takes longer than with all of them. 0: all.
      * Not for staggered members. */

@@ -48,12 +48,16 @@ struct look {
 
 /* --- ways ------------------------------------------------------------------------------------- */
 
-static void find_path(const struct look *look, uint32_t from, uint32_t to, struct path *out)
+static void find_way(const struct look *look, uint32_t a, uint32_t b, struct path *out)
 {
-    const uint32_t a = look->devices[from], b = look->devices[to];
     if (!cluster_find_path(look->request->cluster, a, b, out)) {
         BUG("no way from device %u to device %u: the cluster was not checked", a, b);
     }
+}
+
+static void find_path(const struct look *look, uint32_t from, uint32_t to, struct path *out)
+{
+    find_way(look, look->devices[from], look->devices[to], out);
 }
 
 static void push_hop(struct look *look, size_t load, double bandwidth_Bps)
@@ -87,18 +91,25 @@ static void find_switched(struct look *look, uint32_t to, struct seen *seen)
     }
 }
 
+static void push_hops(struct look *look, const struct path *path)
+{
+    const size_t ports =
+        (size_t)2 * look->request->group->ranks * look->request->cluster->level_count;
+    for (uint32_t i = 0; i < path->hop_count; i++) {
+        push_hop(look, ports + path->hops[i].resource, path->hops[i].bandwidth_Bps);
+    }
+}
+
 static void find_any(struct look *look, uint32_t to, struct seen *seen)
 {
     struct path path;
     find_path(look, seen->rank, to, &path);
-    const size_t ports =
-        (size_t)2 * look->request->group->ranks * look->request->cluster->level_count;
     seen->level = path.level;
     seen->link = prices_find_link(look->request->prices, path.link);
     seen->latency_s = path.latency_s;
     seen->bandwidth_Bps = path.bandwidth_Bps;
-    for (uint32_t i = 0; i < path.hop_count && !seen->in_network; i++) {
-        push_hop(look, ports + path.hops[i].resource, path.hops[i].bandwidth_Bps);
+    if (!seen->in_network) {
+        push_hops(look, &path);
     }
 }
 
@@ -229,6 +240,36 @@ static uint32_t count_shown(const struct look *look, uint32_t round)
     return request->ranks_max > 0 && request->ranks_max < shown ? request->ranks_max : shown;
 }
 
+/* What another group of the nest sends in the round is only in the way. */
+static void pass_group(struct look *look, uint32_t base, uint32_t round)
+{
+    const struct survey *survey = look->survey;
+    const struct rank_group *group = look->request->group;
+    struct collective_step step;
+    for (uint32_t rank = 0; rank < group->ranks; rank++) {
+        const uint32_t from = rank_group_find_device(group, base, rank);
+        for (uint32_t i = 0;
+             survey->member->step(look->request->kind, &survey->shape, round, rank, i, &step);
+             i++) {
+            struct path path;
+            if (step.to != COLLECTIVE_SWITCH) {
+                find_way(look, from, rank_group_find_device(group, base, step.to), &path);
+                push_hops(look, &path);
+            }
+        }
+    }
+}
+
+static void pass_crowd(struct look *look, uint32_t round)
+{
+    const struct lump_look_request *request = look->request;
+    for (uint32_t base = 0; base < request->crowd.places; base++) {
+        if (base != request->base && rank_group_begins(request->group, base)) {
+            pass_group(look, base, round);
+        }
+    }
+}
+
 static void look_at_all(struct look *look)
 {
     const struct survey *survey = look->survey;
@@ -245,6 +286,7 @@ static void look_at_all(struct look *look)
                 see(look, rank, &step);
             }
         }
+        pass_crowd(look, round);
         sort_seen(look, stretch);
         round += stretch->repeat;
     }
@@ -314,7 +356,10 @@ static void look_at_staggered(struct look *look)
 {
     struct survey *survey = look->survey;
     const uint32_t pipeline = survey->shape.pipeline;
-    if (survey->shape.ranks > LOOK_RANKS) {
+    const struct lump_look_request *request = look->request;
+    if (collective_group_meets(request->cluster, request->group, &request->crowd, look->arena)) {
+        survey->is_usable = false; /* what the crowd leaves of a link differs from round to round */
+    } else if (survey->shape.ranks > LOOK_RANKS) {
         survey->is_usable = is_one_level(look);
     } else {
         /* the same pairs talk to each other in every pipelining */

@@ -178,7 +178,8 @@ struct meet_cell *meet_find(struct meet *meet, const struct work_message *messag
     if (cell->lumps != NULL) {
         return cell;
     }
-    const struct lump_request request = {message->kind, group, base, message->bytes};
+    const struct lump_request request = {message->kind, group, base, message->bytes,
+                                         work_find_crowd(meet->work, message)};
     const struct engine_label silent = {NULL, label.tag};
     cell->lumps = lump_find(meet->book, &request);
     cell->gate = cell->leave = ENGINE_NO_TASK;

@@ -28,7 +28,8 @@ struct move script_find_move(const struct script_place *place, const struct work
     }
     struct lump_request request = {.kind = message->kind,
                                    .group = &place->work->groups[message->group],
-                                   .bytes = message->bytes};
+                                   .bytes = message->bytes,
+                                   .crowd = work_find_crowd(place->work, message)};
     const struct lump_list *slowest = NULL;
     for (uint32_t i = 0; i < work_count_kinds(place->work, place->site); i++) {
         request.base = work_find_base(place->work, place->site, i, request.group);

@@ -39,7 +39,8 @@ static bool compare_message(struct comparison *comparison, const struct work_mes
     }
     const struct rank_group *group = &work->groups[message->group];
     const uint32_t places = work_count_lanes(work) * work->shape.stages;
-    struct lump_request request = {message->kind, group, 0, message->bytes};
+    struct lump_request request = {message->kind, group, 0, message->bytes,
+                                   work_find_crowd(work, message)};
     if (message->bytes == 0.0 || group->ranks < 2) {
         return true;
     }

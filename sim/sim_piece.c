@@ -101,7 +101,7 @@ double sim_message_s(struct sim *sim, const struct work *work, const struct work
         return 0.0;
     }
     const struct lump_request request = {message->kind, &work->groups[message->group], base,
-                                         message->bytes};
+                                         message->bytes, work_find_crowd(work, message)};
     return lump_find(sim->book, &request)->seconds;
 }
 

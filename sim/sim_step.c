@@ -95,7 +95,7 @@ static struct move find_norm(const struct step_run *run)
 {
     const struct work *work = run->load->work;
     const struct lump_request request = {work->norm.kind, &work->groups[work->norm.group], 0,
-                                         work->norm.bytes};
+                                         work->norm.bytes, work_find_crowd(work, &work->norm)};
     const struct lump_list *lumps = lump_find(run->sim->book, &request);
     return (struct move){lumps, 1.0, lumps->seconds, &work->norm};
 }

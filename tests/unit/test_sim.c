@@ -352,6 +352,8 @@ END_TEST
     "{\"from\": \"" devices \
     "\", \"to\": \"s\", \"bandwidth\": \"100 GB/s\", \"latency\": \"" latency "\"}"
 
+static double gradient_bytes; /* of the whole model, of the last step, in two bytes each */
+
 static double step_on(const char *cluster_text, const struct sim_options *options)
 {
     struct json *document;
@@ -365,6 +367,7 @@ static double step_on(const char *cluster_text, const struct sim_options *option
     json_close(document);
     build(options);
     const double seconds = step_s();
+    gradient_bytes = 2.0 * (double)model_count_parameters(&model);
     arena_release(&arena);
     return seconds;
 }
@@ -409,6 +412,31 @@ START_TEST(a_line_between_sites)
 }
 END_TEST
 
+#define AT(switch, devices) \
+    "{\"from\": \"" devices "\", \"to\": \"" switch "\", \"bandwidth\": \"100 GB/s\"}, "
+
+/* Replicas at the two ends of a line: the groups that sum gradients, two of each stage, meet on
+ * it. */
+START_TEST(groups_on_one_line)
+{
+    static const char sites[] =
+        HEAD "\"devices\": [{\"id\": \"a[0-15]\", \"kind\": \"H100-SXM5\"}], \"switches\": "
+             "[{\"id\": \"s\"}, {\"id\": \"t\"}], \"links\": [" AT("s", "a[0-1]") AT("t", "a[2-3]")
+                 AT("s", "a[4-5]") AT("t", "a[6-7]") AT("s", "a[8-9]") AT("t", "a[10-11]")
+                     AT("s", "a[12-13]") AT("t", "a[14-15]") "{\"from\": \"s\", \"to\": \"t\", "
+                                                             "\"bandwidth\": \"100 MB/s\"}]}";
+    struct sim_options options = sim_full_options();
+    const double folded_s = step_on(sites, &options);
+    /* each way, from the ranks at one end: all gradients once */
+    ck_assert_double_gt(folded_s, gradient_bytes / 100e6);
+    options.fold = SIM_MESSAGES;
+    const double messages_s = step_on(sites, &options);
+    /* the end stages hold the embedding: they go on alone when the others have ended */
+    ck_assert_double_le(messages_s, folded_s);
+    ck_assert_double_lt(folded_s, 1.5 * messages_s);
+}
+END_TEST
+
 TAP_MAIN("sim", a_slow_stage_holds_up_the_step, the_chain_is_the_step, the_chain_names_what_counts,
          rare_sums, stale_sums, shared_ports, jitter, what_is_kept, a_trace_reads_back,
-         one_machine_said_twice, a_line_between_sites)
+         one_machine_said_twice, a_line_between_sites, groups_on_one_line)
