@@ -187,13 +187,7 @@ static void visit(struct walk *walk, enum walk_pass pass, uint32_t rank,
  * round (members declare it, a law holds them to it) no port carries two messages. */
 static bool ports_are_own(const struct walk *walk)
 {
-    const struct cluster *cluster = walk->place->cluster;
-    for (uint32_t level = 0; level < cluster->level_count; level++) {
-        if (cluster->levels[level].kind != LEVEL_SWITCH) {
-            return false;
-        }
-    }
-    return cluster->level_count > 0 && walk->member->one_port;
+    return cluster_has_own_ports(walk->place->cluster) && walk->member->one_port;
 }
 
 /* The ranks that show what a round is like: the first block, or two, four, ... of them, where all

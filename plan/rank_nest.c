@@ -5,17 +5,6 @@
 
 #include "base/text.h"
 
-/* Ports of a switch belong to one device: no two devices of a domain differ. */
-static bool are_all_switched(const struct cluster *cluster)
-{
-    for (uint32_t level = 0; level < cluster->level_count; level++) {
-        if (cluster->levels[level].kind != LEVEL_SWITCH) {
-            return false;
-        }
-    }
-    return cluster->level_count > 0;
-}
-
 /* Adds one step's ranks to those crossed at each level. False where a domain's border does not
  * fall between digits. */
 static bool cut_step(const struct cluster *cluster, uint64_t stride, uint64_t size,
@@ -65,7 +54,7 @@ bool rank_nest_find(const struct cluster *cluster, const struct rank_group *grou
     for (uint32_t level = 0; level < LEVEL_MAX; level++) {
         crossed[level] = 1;
     }
-    return group->map == NULL && are_all_switched(cluster) && find_crossed(cluster, group, crossed);
+    return group->map == NULL && cluster_has_own_ports(cluster) && find_crossed(cluster, group, crossed);
 }
 
 unsigned long long rank_nest_digest(const struct cluster *cluster, const struct rank_group *group,

@@ -277,7 +277,7 @@ static inline uint32_t work_find_lane(const struct work *work, uint32_t place)
 }
 
 /* Of a message between the ranks of a stage, or of all: what the other groups of the nest send at
- * the same time, over links that are not the devices' own. Messages of a boundary are counted
+ * the same time, where the cluster is a graph of links. Messages of a boundary are counted
  * there. */
 struct rank_crowd work_find_crowd(const struct work *work, const struct work_message *message);
 

@@ -167,6 +167,8 @@ uint32_t cluster_count_resources(const struct cluster *cluster);
 bool cluster_find_path(const struct cluster *cluster, uint32_t from, uint32_t to, struct path *out);
 /* Lowest level whose domain holds both devices; level clusters only. */
 uint32_t cluster_find_level(const struct cluster *cluster, uint32_t a, uint32_t b);
+/* Whether every link that ways cross is the port of one device: all levels are switched. */
+bool cluster_has_own_ports(const struct cluster *cluster);
 /* Whether the way between two of its domains depends on where they stand: ring, mesh, torus. */
 bool cluster_is_stepped(const struct level *level);
 /* Whether that axis joins its ends. */

@@ -243,3 +243,13 @@ void cluster_levels_find_path(const struct cluster *cluster, uint32_t from, uint
     out->link = level->link;
     out->level = index;
 }
+
+bool cluster_has_own_ports(const struct cluster *cluster)
+{
+    for (uint32_t level = 0; level < cluster->level_count; level++) {
+        if (cluster->levels[level].kind != LEVEL_SWITCH) {
+            return false;
+        }
+    }
+    return cluster->level_count > 0;
+}
