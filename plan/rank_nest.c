@@ -54,7 +54,8 @@ bool rank_nest_find(const struct cluster *cluster, const struct rank_group *grou
     for (uint32_t level = 0; level < LEVEL_MAX; level++) {
         crossed[level] = 1;
     }
-    return group->map == NULL && cluster_has_own_ports(cluster) && find_crossed(cluster, group, crossed);
+    return group->map == NULL && cluster_has_own_ports(cluster) &&
+           find_crossed(cluster, group, crossed);
 }
 
 unsigned long long rank_nest_digest(const struct cluster *cluster, const struct rank_group *group,
