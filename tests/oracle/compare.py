@@ -38,6 +38,9 @@ MODELS = {
                    "mamba2-2.7b", "qwen2.5-vl-7b"],
 }
 CLUSTERS = [("dgx-h100", 1), ("dgx-h100", 2), ("dgx-h100", 4), ("dgx-a100", 8)]
+# Beside the plans on devices alone, some with a part in the hosts' memory.
+MOVED = {"megatron": "optimizer:0.5", "torchtitan": "optimizer,gradients,parameters",
+         "deepspeed": "optimizer,gradients", "accelerate": "optimizer,gradients,parameters"}
 KINDS = {"megatron": ("megatron-args", ".args"), "torchtitan": ("torchtitan-toml", ".toml"),
          "deepspeed": ("deepspeed-json", ".json")}
 
@@ -163,7 +166,9 @@ def mutate_megatron(text, rng):
             ["--recompute-method", "block"], ["--context-parallel-sise", "2"], ["--sequence-paralel"],
             ["--cp-comm-type", "ring"], ["--fp8-format", "e5m2"], ["--optimizer", "adamw"],
             ["--pipeline-model-parallel-layout", "Et*3|(tt|)*3L"], ["--distribute-saved-activations"],
-            ["--overlap-param-gather-with-optimizer-step"], ["--max-position-embeddings", "128"]])
+            ["--overlap-param-gather-with-optimizer-step"], ["--optimizer-cpu-offload"],
+            ["--use-precision-aware-optimizer", "--optimizer-cpu-offload"], ["--cpu-offloading-num-layers", "4"],
+            ["--max-position-embeddings", "128"]])
     else:
         at = rng.choice(sized)
         words[at + 1] = rng.choice(["two", "1.5", "-1", "8x", ""])
@@ -196,7 +201,10 @@ def mutate_deepspeed(text, rng):
     elif kind == 3:
         key, value = rng.choice([("stge", 1), ("stage", 4), ("stage", "two"), ("stage", 2), ("overlap_comm", "yes"),
                                  ("reduce_bucket_size", 5e8), ("reduce_bucket_size", "big"), ("stage3_prefetch", 1),
-                                 ("contiguous_gradients", 3), ("sub_group_size", 1e9), ("stage", 0)])
+                                 ("contiguous_gradients", 3), ("sub_group_size", 1e9), ("stage", 0), ("offload_optimizer", {"device": "cpu"}),
+                                 ("offload_optimizer", {"device": "cpu", "ratio": 0.5}),
+                                 ("offload_param", {"device": "cpu"}), ("offload_param", {"devise": "cpu"}),
+                                 ("cpu_offload", True)])
         config.setdefault("zero_optimization", {})[key] = value
     else:
         section, value = rng.choice([("fp16", {"enabled": True}), ("bf16", {"enabled": True, "loss_scale": 0}),
@@ -229,12 +237,13 @@ def ours(shardplan, runtime, text, cluster, model, length, folder):
 
 def planned(shardplan, runtime, folder):
     for model in MODELS[runtime]:
-        for cluster, nodes in CLUSTERS:
+        for cluster, nodes, moved in [(*where, "none") for where in CLUSTERS] + [("dgx-h100", 2, MOVED[runtime])]:
             length = 1024 if model.startswith("gpt2") else 2048 if model.startswith("gpt3") else 4096
             path = os.path.join(folder, "plan.json")
             where = "%s:%d" % (cluster, nodes)
             status, _, _ = run(shardplan, "plan", "--model", model, "--cluster", where, "--global-batch-size", "256",
-                               "--seq-length", str(length), "--runtime", PLANNED_FOR.get(runtime, runtime), "-o", path)
+                               "--seq-length", str(length), "--runtime", PLANNED_FOR.get(runtime, runtime), "--offload", moved, "-o",
+                               path)
             if status != 0:
                 continue
             status, text, errors = run(shardplan, "export", path, "--to", runtime)
