@@ -14,6 +14,8 @@ bool layout_is_alike(const struct model *model)
 /* Seconds of the layers before each end, on one site; "again": where not all is kept. */
 struct prefix {
     double *plain_s, *again_s; /* [end] */
+    double *least_s;           /* of the form that takes each less: moved to a host, what is made
+                                * again may take less than what is kept */
 };
 
 struct layout {
@@ -62,6 +64,7 @@ static void open_prefix(struct layout *layout, struct arena *arena)
     for (size_t site = 0; site < sites; site++) {
         layout->prefixes[site].plain_s = ARENA_PUSH(arena, double, ends);
         layout->prefixes[site].again_s = ARENA_PUSH(arena, double, ends);
+        layout->prefixes[site].least_s = ARENA_PUSH(arena, double, ends);
     }
     if (!layout->alike) {
         layout->plain_blocks = ARENA_PUSH(arena, uint32_t, ends * WORK_BLOCK_MAX);
@@ -83,11 +86,13 @@ static void fill_site(struct layout *layout, uint32_t site)
         const uint32_t part = model->chain[run].part;
         const double plain_s = piece_s(pieces, work_find_block(work, part, KEEP_ALL));
         const double again_s = piece_s(pieces, work_find_block(work, part, work->keep));
-        least_s = plain_s < least_s ? plain_s : least_s;
+        const double shorter_s = number_smaller(plain_s, again_s);
+        least_s = number_smaller(least_s, shorter_s);
         most_saved_s = again_s - plain_s > most_saved_s ? again_s - plain_s : most_saved_s;
         for (uint32_t i = 0; i < model->chain[run].count; i++, layer++) {
             prefix->plain_s[layer + 1] = prefix->plain_s[layer] + plain_s;
             prefix->again_s[layer + 1] = prefix->again_s[layer] + again_s;
+            prefix->least_s[layer + 1] = prefix->least_s[layer] + shorter_s;
         }
     }
     layout->grows = layout->grows && most_saved_s <= least_s * ROUNDING;
@@ -209,12 +214,12 @@ static double stage_s(void *state, uint32_t stage, uint32_t first, uint32_t coun
     return seconds;
 }
 
-/* Of unlike layers, nothing computed again: no less with more of them on either side. */
+/* Of unlike layers, each in the form that takes less: no less with more of them on either side. */
 static double range_s(void *state, uint32_t stage, uint32_t first, uint32_t count)
 {
     const struct layout *layout = state;
-    const double *plain_s = layout->prefixes[layout->is_mixed ? site_of(layout, stage) : 0].plain_s;
-    return (plain_s[first + count] - plain_s[first]) * ROUNDING + extra_s(layout, stage);
+    const double *least_s = layout->prefixes[layout->is_mixed ? site_of(layout, stage) : 0].least_s;
+    return (least_s[first + count] - least_s[first]) * ROUNDING + extra_s(layout, stage);
 }
 
 static bool ask_memory(const struct layout *layout, uint32_t stage, uint32_t first, uint32_t count)
@@ -320,9 +325,9 @@ static double find_ceiling_s(const struct layout *layout, const struct layout_ro
 static double least_total_s(const struct layout *layout)
 {
     const size_t ends = layout->search->layers + 1;
-    double least_s = layout->prefixes[0].plain_s[ends - 1];
+    double least_s = layout->prefixes[0].least_s[ends - 1];
     for (uint32_t site = 1; site < work_count_sites(layout->load->work); site++) {
-        least_s = number_smaller(least_s, layout->prefixes[site].plain_s[ends - 1]);
+        least_s = number_smaller(least_s, layout->prefixes[site].least_s[ends - 1]);
     }
     return least_s + layout->first_s + layout->last_s;
 }

@@ -7,9 +7,10 @@
 #include "base/number.h"
 #include "planner/planner_inside.h"
 
-/* Middle layers of one kind, what each takes more in the other form. */
+/* Middle layers of one kind, what each takes in the form that takes less, how much more in the
+ * other one than in the plain one. */
 struct kind {
-    double layers, plain_s, more_s;
+    double layers, least_s, more_s;
 };
 
 static double block_s(const struct work *work, const struct piece *pieces, uint32_t part,
@@ -31,8 +32,8 @@ static uint32_t list_kinds(const struct work *work, const struct piece *pieces,
         if (layers[part] > 0) {
             const double plain_s = block_s(work, pieces, part, KEEP_ALL);
             const double other_s = block_s(work, pieces, part, work->keep);
-            out[count++] =
-                (struct kind){layers[part], plain_s, number_larger(other_s - plain_s, 0.0)};
+            out[count++] = (struct kind){layers[part], number_smaller(plain_s, other_s),
+                                         number_larger(other_s - plain_s, 0.0)};
         }
     }
     return count;
@@ -82,9 +83,9 @@ void pipeline_add_again(struct pipeline_terms *terms, const struct work *work,
     double layers = 0.0, least_s = 1e300, frac = 1.0;
     for (uint32_t i = 0; i < count; i++) {
         layers += kinds[i].layers;
-        least_s = number_smaller(least_s, kinds[i].plain_s);
+        least_s = number_smaller(least_s, kinds[i].least_s);
         if (kinds[i].more_s > 0.0) {
-            frac = number_smaller(frac, kinds[i].plain_s / (kinds[i].plain_s + kinds[i].more_s));
+            frac = number_smaller(frac, kinds[i].least_s / (kinds[i].least_s + kinds[i].more_s));
         }
     }
     if (frac == 1.0 || least_s <= 0.0) {

@@ -69,6 +69,8 @@ const struct piece *pipeline_fastest(const struct work *work, const struct piece
     return least;
 }
 
+/* Each part in the form that takes less: where what is kept goes to a host, that need not be the
+ * plain one. */
 static struct pipeline_terms terms_of_pieces(const struct work *work, const struct piece *pieces)
 {
     struct part_times times[WORK_BLOCK_MAX];
@@ -76,6 +78,12 @@ static struct pipeline_terms terms_of_pieces(const struct work *work, const stru
         if (work->blocks[b].keep == KEEP_ALL) {
             times[work->blocks[b].part] = times_of(&pieces[b]);
         }
+    }
+    for (uint32_t b = 0; b < work->block_count; b++) {
+        struct part_times *least = &times[work->blocks[b].part];
+        least->forward_s = number_smaller(least->forward_s, pieces[b].forward_total_s);
+        least->backward_s = number_smaller(least->backward_s, pieces[b].backward_total_s);
+        least->weight_s = number_larger(least->weight_s, pieces[b].weight_s);
     }
     struct pipeline_terms terms = pipeline_terms_find(work->problem->model, times);
     terms.stages = work->shape.stages;
