@@ -99,6 +99,7 @@ static const struct express_move moves[] = {
     {{"optimizer", "gradients"}, 2, true},
     {{"optimizer", "gradients", "parameters"}, 3, false},
     {{"parameters"}, 3, false},
+    {{"activations"}, 0, false},
     {{NULL}, 0, false},
 };
 
@@ -121,6 +122,10 @@ static bool check_moves(const struct plan *plan, const struct express_states *st
     const double optimizer = express_find_moved(plan, "optimizer");
     const double gradients = express_find_moved(plan, "gradients");
     bool good = true;
+    if (express_find_moved(plan, "activations") > 0.0 && states->granularity == NULL)
+        good = diag_push(diag, DIAG_X605, nowhere, "recompute whole layers",
+                         "DeepSpeed moves to the host what recomputed layers keep, nothing else "
+                         "of activations");
     if (optimizer > 0.0 && gradients == 0.0 && states->zero > 1)
         good = diag_push(diag, DIAG_X605, nowhere, "move the gradients too, or ZeRO level 1",
                          "DeepSpeed moves gradients with the optimizer at ZeRO level %u",
@@ -245,6 +250,22 @@ static void push_pipeline(const struct plan *plan, bool recompute, struct json_w
     json_pop_object(out);
 }
 
+/* How many, without a pipeline, which counts its own; where they are. */
+static void push_checkpoints(const struct problem *problem, const struct plan *plan,
+                             struct json_writer *out)
+{
+    const bool moved = express_find_moved(plan, "activations") > 0.0;
+    if (plan_count_stages(plan) > 1 && !moved)
+        return;
+    json_push_key(out, "activation_checkpointing");
+    json_push_object(out);
+    if (plan_count_stages(plan) == 1)
+        json_push_key_u64(out, "number_checkpoints", plan_count_layers(problem->model));
+    if (moved)
+        json_push_key_bool(out, "cpu_checkpointing", true);
+    json_pop_object(out);
+}
+
 static void push_parallel(const struct problem *problem, const struct plan *plan,
                           struct json_writer *out)
 {
@@ -261,9 +282,8 @@ static void push_parallel(const struct problem *problem, const struct plan *plan
     }
     if (sizes.pp > 1)
         push_pipeline(plan, states.granularity != NULL, out);
-    else if (states.granularity != NULL)
-        push_size("activation_checkpointing", "number_checkpoints",
-                  plan_count_layers(problem->model), out);
+    if (states.granularity != NULL)
+        push_checkpoints(problem, plan, out);
 }
 
 static void push_json(const struct problem *problem, const struct plan *plan, struct text *out)

@@ -9,7 +9,7 @@
 #include "imports/keys.h"
 #include "plan/plan.h"
 
-#define CONFIGURATION_USES 4
+#define CONFIGURATION_USES 6
 
 struct configuration {
     const struct import_request *request;

@@ -61,9 +61,6 @@ static const struct configuration_limit limits[] = {
     {"zero_optimization.zero_quantized_gradients", NULL,
      "sums of packed gradients are not "
      "planned"},
-    {"activation_checkpointing.cpu_checkpointing", NULL,
-     "activations in host memory are not "
-     "planned"},
     {"activation_checkpointing.partition_activations", NULL,
      "saved activations over tensor ranks are not planned"},
     {"elasticity.enabled", NULL, "batches that change with the number of devices are not planned"},
@@ -261,6 +258,11 @@ static void take_states(struct configuration *configuration)
                              "checkpoints of other stretches than one layer are not planned");
     } else if (interval == 1 || layers > 0) {
         configuration_push_recompute(configuration, "full", 0);
+    }
+    if (configuration_take_switch(configuration, "activation_checkpointing.cpu_checkpointing",
+                                  false) &&
+        (interval == 1 || layers > 0)) {
+        configuration_push_offload(configuration, "activations", 1);
     }
 }
 

@@ -20,13 +20,15 @@ static bool read_levels(struct json_value object, uint32_t *out, struct diag *di
 static bool read_offload(struct json_value object, struct arena *arena, struct runtime_offload *out,
                          struct diag *diag)
 {
-    static const char *const keys[] = {"tensors",      "zero_levels",  "one_stage",
-                                       "no_recompute", "sharded_only", NULL};
+    static const char *const keys[] = {
+        "tensors",        "zero_levels",  "one_stage", "no_recompute",
+        "recompute_only", "sharded_only", NULL};
     bool good = json_check_keys(object, keys, diag);
     good = runtime_read_names(object, "tensors", arena, out->tensors, diag) && good;
     good = read_levels(object, &out->zero_levels, diag) && good;
     good = json_read_bool_or(object, "one_stage", false, &out->one_stage, diag) && good;
     good = json_read_bool_or(object, "no_recompute", false, &out->no_recompute, diag) && good;
+    good = json_read_bool_or(object, "recompute_only", false, &out->recompute_only, diag) && good;
     return json_read_bool_or(object, "sharded_only", false, &out->sharded_only, diag) && good;
 }
 
@@ -77,7 +79,7 @@ unsigned long long runtime_offloads_digest(const struct runtime *runtime, unsign
     for (uint32_t i = 0; i < runtime->offload_count; i++) {
         const struct runtime_offload *offload = &runtime->offloads[i];
         const uint32_t numbers[] = {offload->zero_levels, offload->one_stage, offload->no_recompute,
-                                    offload->sharded_only};
+                                    offload->recompute_only, offload->sharded_only};
         for (uint32_t t = 0; offload->tensors[t] != NULL; t++)
             digest = text_digest(digest, offload->tensors[t], strlen(offload->tensors[t]) + 1);
         digest = text_digest(digest, numbers, sizeof numbers);

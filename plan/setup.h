@@ -41,6 +41,7 @@ struct runtime_offload {
     const char *tensors[RUNTIME_LIST_MAX];  /* as policy 'offload' calls them */
     uint32_t zero_levels;           /* bit z set: with sharding of level z; 0: with any */
     bool one_stage, no_recompute;   /* only without a pipeline, without recomputation */
+    bool recompute_only;            /* only beside it */
     bool sharded_only;              /* not with a single copy, which is as good as sharded else */
 };
 

@@ -137,6 +137,11 @@ static bool agrees(const struct problem *problem, const struct plan *plan,
                       "level %u",
                       problem->setup->runtime->name,
                       list_names(moved->words, moved->word_count, diag->arena), level);
+    if (row != NULL && row->recompute_only && !recomputes(plan))
+        return REFUSE(diag, DIAG_P420, nowhere, "recompute whole layers: --recompute full",
+                      "runtime '%s' moves %s to the host beside recomputation alone",
+                      problem->setup->runtime->name,
+                      list_names(moved->words, moved->word_count, diag->arena));
     if (row != NULL && row->no_recompute && recomputes(plan))
         return REFUSE(diag, DIAG_P420, nowhere, "recompute nothing: --recompute none",
                       "runtime '%s' does not move %s to the host beside recomputation",
