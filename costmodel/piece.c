@@ -201,7 +201,8 @@ static void add_kernel(struct tally *tally, const struct work_compute *const *it
     /* parts of a kernel may sum to a last bit less than the kernel */
     charge(tally->cost_s, &tally->next, number_larger(0.0, with_messages - seconds));
     tally->weight_s += items[0]->pass == PASS_WEIGHT_GRADIENT ? with_messages : 0.0;
-    memset(&tally->next, 0, sizeof tally->next);
+    tally->next.count = tally->next.pieces = 0;
+    tally->next.total_s = 0.0;
 }
 
 static double total(const double *cost_s)

@@ -156,20 +156,29 @@ static void judge_alternative(struct search *search, const struct class_orders *
     leaf->order = orders->numbers[0];
 }
 
-/* Orders in which the class may still be fast enough. */
+/* Orders in which the class may still be fast enough, among those that it fits; nothing is priced
+ * for the others. */
 static void pass_class(struct search *search, struct orders *all, const bool *before,
                        const struct leaf *leaf, uint32_t class, struct class_orders *out)
 {
+    uint64_t *const pruned = search->certificate.pruned;
+    const uint64_t keepings = space_count_keepings(leaf->alternatives, class);
     out->count = 0;
     for (uint32_t i = 0; i < all->count; i++) {
         if (!before[i]) {
             continue;
         }
         struct variant *variant = variant_find(search, &all->items[i], leaf->alternatives, class);
+        if (!variant_may_fit(search, variant)) {
+            pruned[BOUND_MEMORY] += keepings;
+            continue;
+        }
         variant_price(search, variant);
         if (node_form_passes(search, &variant->terms, &leaf->form)) {
             out->numbers[out->count] = all->items[i].order;
             out->variants[out->count++] = variant;
+        } else {
+            pruned[BOUND_PIPELINE] += keepings;
         }
     }
 }
@@ -213,8 +222,6 @@ void form_search(struct search *search, struct orders *orders, const struct form
                                 ARENA_PUSH(&search->scratch, uint32_t, orders->count), 0};
     for (uint32_t i = alternatives->class_count; i > 0 && !search->stopped; i--) {
         pass_class(search, orders, passes, &leaf, i - 1, &left);
-        certificate->pruned[BOUND_PIPELINE] +=
-            (passing - left.count) * space_count_keepings(alternatives, i - 1);
         if (left.count > 0) {
             search_class(search, &left, i - 1, &misfits, leaf);
         }

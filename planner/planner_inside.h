@@ -356,6 +356,8 @@ void variant_keep(struct search *search, struct variant *variant, const struct l
 double variant_floor_bytes(const struct variant *variant);
 /* The same however it is kept. */
 double variant_least_bytes(const struct variant *variant);
+/* False: whatever its layers keep, a stage has no room, and that is no news. */
+bool variant_may_fit(const struct search *search, const struct variant *variant);
 
 /* --- form.c, probe.c -------------------------------------------------------------------------- */
 /* Judges or prunes all leaves of the shape in these orders; leaf.index: of its first
@@ -462,7 +464,7 @@ void pending_leave(struct search *search);
 void pending_judge(struct search *search);
 
 /* --- stream_cache.c --------------------------------------------------------------------------- */
-#define STREAM_ARENA_BYTES (36u << 20)
+#define STREAM_ARENA_BYTES (28u << 20)
 const struct stream *stream_cache_find(struct search *search, const struct form *form,
                                        const struct schedule_shape *shape);
 /* Empties the streams when they have grown over that. */

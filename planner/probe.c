@@ -21,12 +21,14 @@ static void probe_form(struct search *search, struct order_work *order, struct l
     for (uint32_t i = 0; i < count && !fits; i += step) {
         struct variant *variant = variant_find(search, order, leaf->alternatives,
                                                space_find_class(leaf->alternatives, i));
-        variant_price(search, variant);
         leaf->alternative = i;
         leaf->index = first + i;
         step = i < 8 ? 1 : (count + 15) / 16;
-        fits = node_form_passes(search, &variant->terms, &leaf->form) &&
-               leaf_probe(search, variant, leaf);
+        if (variant_may_fit(search, variant)) {
+            variant_price(search, variant);
+            fits = node_form_passes(search, &variant->terms, &leaf->form) &&
+                   leaf_probe(search, variant, leaf);
+        }
     }
     leaf->index = first;
 }

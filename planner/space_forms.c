@@ -25,10 +25,16 @@ static bool form_is_legal(const struct search *search, struct plan *plan, const 
     return rules.good;
 }
 
+/* More chunks per stage are tried only where they are asked for: bubbles shrink with their number,
+ * those of so many are no more than a few sends long. */
+#define CHUNKS_TRIED 64u
+
 static uint32_t most_chunks(const struct search *search, const struct schedule *schedule,
                             uint32_t stages)
 {
-    return schedule->chunked ? search->layers / stages : 1;
+    const uint32_t most = search->layers / stages;
+    const bool asked = search->options->pins.chunks != 0;
+    return !schedule->chunked ? 1 : asked || most < CHUNKS_TRIED ? most : CHUNKS_TRIED;
 }
 
 static void add_form(const struct search *search, struct plan *plan, const struct form *form,

@@ -68,6 +68,14 @@ double variant_least_bytes(const struct variant *variant)
     return variant->resident_bytes + bytes / work->shape.stages;
 }
 
+bool variant_may_fit(const struct search *search, const struct variant *variant)
+{
+    const struct estimator *estimator = search->estimator;
+    const double least_bytes = variant_least_bytes(variant);
+    return search->options->no_prune || ranking_wants_shortage(search, least_bytes) ||
+           least_bytes * ROUNDING <= estimator->capacity_bytes(estimator->state);
+}
+
 struct variant *variant_find(struct search *search, struct order_work *order,
                              const struct alternatives *alternatives, uint32_t class)
 {
