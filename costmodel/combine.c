@@ -158,46 +158,15 @@ struct replay_times costmodel_times(const struct load *load, struct stream_notes
             runtime_send_blocks(load->work->problem->setup->runtime, load->work->shape.chunks)};
 }
 
-static double stage_sum(const struct load *load, const struct stream *stream, uint32_t stage,
-                        double (*value)(const struct piece *))
-{
-    const struct schedule_shape *shape = &load->work->shape;
-    const struct piece *pieces = estimator_pieces(load, stage);
-    double sum = 0.0;
-    for (uint32_t local = 0; local < shape->chunks; local++) {
-        const uint32_t *counts = row(load, stream->model_chunk[stage * shape->chunks + local]);
-        for (uint32_t b = 0; b < load->work->block_count; b++) {
-            sum += value(&pieces[b]) * counts[b];
-        }
-    }
-    return sum;
-}
-
-static double update_of(const struct piece *piece)
-{
-    return piece->update_s;
-}
-static double update_copy_of(const struct piece *piece)
-{
-    return piece->update_copy_s;
-}
-static double copy_of(const struct piece *piece)
-{
-    return piece->copy_s;
-}
-static double stale_of(const struct piece *piece)
-{
-    return piece->stale_s;
-}
-
 /* Barrier, norm, update. The slowest update holds everybody up once more at the next step's
  * first exchange. */
-static double finish_s(const struct load *load, const struct stream_notes *notes, double summed_s)
+static double finish_s(const struct load *load, double summed_s)
 {
     double update = 0.0, stale = 0.0;
     for (uint32_t stage = 0; stage < load->work->shape.stages; stage++) {
-        update = number_larger(update, stage_sum(load, notes->stream, stage, update_of));
-        stale = number_larger(stale, stage_sum(load, notes->stream, stage, stale_of));
+        const struct stage_sums sums = estimator_sum_stage(load, stage);
+        update = number_larger(update, sums.update_s);
+        stale = number_larger(stale, sums.stale_s);
     }
     const double overhead = load->work->problem->setup->runtime->step_overhead_s;
     return number_larger(summed_s + load->norm_s + update, stale) + overhead;
@@ -236,7 +205,7 @@ double costmodel_bound(struct costmodel *model, const struct load *load)
     for (uint32_t i = 0; i < notes->cut_count; i++) {
         least = number_larger(least, replay_find_bound(&notes->cuts[i], &times));
     }
-    return finish_s(load, notes, least);
+    return finish_s(load, least);
 }
 
 /* --- one stage's account ---------------------------------------------------------------------- */
@@ -299,12 +268,10 @@ static void fill_costs(const struct account *account, uint32_t stage, struct sta
                  out->cost_s);
     }
     out->busy_s = sum_of(out->cost_s);
-    const struct stream *stream = account->notes->stream;
-    const double copies_s = stage_sum(load, stream, stage, update_copy_of);
-    out->cost_s[COST_OPTIMIZER] += stage_sum(load, stream, stage, update_of) - copies_s;
-    out->cost_s[COST_HOST] += copies_s;
-    out->host_copy_s =
-        copies_s + stage_sum(load, stream, stage, copy_of) * work->shape.micro_batches;
+    const struct stage_sums sums = estimator_sum_stage(load, stage);
+    out->cost_s[COST_OPTIMIZER] += sums.update_s - sums.update_copy_s;
+    out->cost_s[COST_HOST] += sums.update_copy_s;
+    out->host_copy_s = sums.update_copy_s + sums.copy_s * work->shape.micro_batches;
     out->cost_s[COST_OVERHEAD] += work->problem->setup->runtime->step_overhead_s;
     double sync = costmodel_sync_end_s(load, account->notes, account->result, stage) -
                   account->result->stage_end_s[stage];
@@ -395,7 +362,7 @@ void costmodel_combine(struct costmodel *model, const struct load *load, bool de
     out->stages = detail ? ARENA_PUSH(arena, struct stage_estimate, out->stage_count) : NULL;
     struct replay_result result;
     replay_find_times(&notes->replay, &times, notes->scratch, &result);
-    out->step_s = finish_s(load, notes, summed_s(load, notes, &result));
+    out->step_s = finish_s(load, summed_s(load, notes, &result));
     fill_memory(model, load, notes, out);
     if (detail) {
         fill_stages(model, load, notes, &times, out);

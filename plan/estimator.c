@@ -73,6 +73,26 @@ bool estimator_is_fuller(const struct stage_estimate *stage, const struct estima
                      than->peak_bytes - than->capacity_bytes;
 }
 
+struct stage_sums estimator_sum_stage(const struct load *load, uint32_t stage)
+{
+    const struct piece *pieces = estimator_pieces(load, stage);
+    const uint32_t chunks = load->work->shape.chunks;
+    struct stage_sums sums = {0};
+    for (uint32_t local = 0; local < chunks; local++) {
+        const uint32_t chunk = load->stream->model_chunk[stage * chunks + local];
+        const uint32_t *counts = &load->counts[(size_t)chunk * WORK_BLOCK_MAX];
+        for (uint32_t b = 0; b < load->work->block_count; b++) {
+            const double layers = (double)counts[b];
+            sums.sync_s += pieces[b].sync_s * layers;
+            sums.stale_s += pieces[b].stale_s * layers;
+            sums.update_s += pieces[b].update_s * layers;
+            sums.update_copy_s += pieces[b].update_copy_s * layers;
+            sums.copy_s += pieces[b].copy_s * layers;
+        }
+    }
+    return sums;
+}
+
 /* [stage] of the boundary between two stages. */
 static uint32_t find_boundary(const struct load *load, uint32_t from, uint32_t to)
 {

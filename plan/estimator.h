@@ -83,6 +83,13 @@ static inline const struct piece *estimator_pieces(const struct load *load, uint
     return load->pieces + (size_t)work_find_site(load->work, stage) * load->work->block_count;
 }
 
+/* What the layers of a stage take once per step, all together, and their copies of one
+ * micro-batch; of the pieces' fields of these names. */
+struct stage_sums {
+    double sync_s, stale_s, update_s, update_copy_s, copy_s;
+};
+struct stage_sums estimator_sum_stage(const struct load *load, uint32_t stage);
+
 /* A boundary message between two stages, either way. */
 double estimator_send_s(const struct load *load, uint32_t from, uint32_t to);
 double estimator_queue_s(const struct load *load, uint32_t from, uint32_t to);

@@ -138,39 +138,11 @@ static void charge_slots(struct walk *walk)
     }
 }
 
-static double sum_over(const struct walk *walk, double (*value)(const struct piece *))
-{
-    const struct load *load = walk->run->load;
-    const struct piece *pieces = estimator_pieces(load, walk->stage);
-    double sum_s = 0.0;
-    for (uint32_t local = 0; local < load->work->shape.chunks; local++) {
-        const uint32_t *counts =
-            sim_find_counts(load, sim_find_chunk(walk->run, walk->stage, local));
-        for (uint32_t block = 0; block < load->work->block_count; block++) {
-            sum_s += value(&pieces[block]) * (double)counts[block];
-        }
-    }
-    return sum_s;
-}
-
-static double update_of(const struct piece *piece)
-{
-    return piece->update_s;
-}
-static double update_copy_of(const struct piece *piece)
-{
-    return piece->update_copy_s;
-}
-static double copy_of(const struct piece *piece)
-{
-    return piece->copy_s;
-}
-
 /* Of the update's time. */
 static double find_copies_frac(const struct walk *walk)
 {
-    const double copies_s = sum_over(walk, update_copy_of);
-    return copies_s > 0.0 ? copies_s / sum_over(walk, update_of) : 0.0;
+    const struct stage_sums sums = estimator_sum_stage(walk->run->load, walk->stage);
+    return sums.update_copy_s > 0.0 ? sums.update_copy_s / sums.update_s : 0.0;
 }
 
 static void charge_end(struct walk *walk)
@@ -246,10 +218,9 @@ static void account_lane(const struct step_run *run, uint32_t stage, uint32_t la
 static void account_stage(const struct step_run *run, uint32_t stage, struct sim_result *out)
 {
     struct stage_estimate *row = &out->estimate.stages[stage];
-    const struct walk walk = {.run = run, .stage = stage};
+    const struct stage_sums sums = estimator_sum_stage(run->load, stage);
     account_lane(run, stage, 0, row, &out->stages[stage]);
-    row->host_copy_s = sum_over(&walk, copy_of) * run->load->work->shape.micro_batches +
-                       sum_over(&walk, update_copy_of);
+    row->host_copy_s = sums.copy_s * run->load->work->shape.micro_batches + sums.update_copy_s;
     for (uint32_t lane = 1; lane < run->lanes; lane++) {
         struct stage_estimate other;
         struct sim_stage moment = out->stages[stage];

@@ -49,33 +49,6 @@ static uint32_t push_stage(const struct step_run *run, struct engine *engine, ui
     return last;
 }
 
-static double stage_sum(const struct step_run *run, uint32_t stage,
-                        double (*value)(const struct piece *))
-{
-    const struct piece *pieces = estimator_pieces(run->load, stage);
-    double sum = 0.0;
-    for (uint32_t local = 0; local < run->load->work->shape.chunks; local++) {
-        const uint32_t *counts = sim_find_counts(run->load, sim_find_chunk(run, stage, local));
-        for (uint32_t block = 0; block < run->load->work->block_count; block++) {
-            sum += value(&pieces[block]) * (double)counts[block];
-        }
-    }
-    return sum;
-}
-
-static double sync_of(const struct piece *piece)
-{
-    return piece->sync_s;
-}
-static double update_of(const struct piece *piece)
-{
-    return piece->update_s;
-}
-static double stale_of(const struct piece *piece)
-{
-    return piece->stale_s;
-}
-
 static bool find_summed(const struct step_run *run, struct step_end *end, struct diag *diag)
 {
     const struct work *work = run->load->work;
@@ -91,7 +64,7 @@ static bool find_summed(const struct step_run *run, struct step_end *end, struct
     }
     for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
         struct stage_end *own = &end->stages[stage];
-        own->summed_s = own->pipeline_s + stage_sum(run, stage, sync_of);
+        own->summed_s = own->pipeline_s + estimator_sum_stage(run->load, stage).sync_s;
         if (work->problem->setup->runtime->overlaps_gradient_reduce) {
             const double sums_s =
                 last[stage] == ENGINE_NO_TASK ? 0.0 : engine_find_end_s(&engine, last[stage]);
@@ -125,10 +98,11 @@ bool sim_run_sums(struct step_run *run, struct diag *diag)
     }
     add_tied(run, end);
     for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
-        end->stages[stage].update_s = stage_sum(run, stage, update_of);
+        const struct stage_sums sums = estimator_sum_stage(run->load, stage);
+        end->stages[stage].update_s = sums.update_s;
         end->barrier_s = number_larger(end->barrier_s, end->stages[stage].tied_end_s);
         update_s = number_larger(update_s, end->stages[stage].update_s);
-        stale_s = number_larger(stale_s, stage_sum(run, stage, stale_of));
+        stale_s = number_larger(stale_s, sums.stale_s);
     }
     end->normed_s = end->barrier_s + run->load->norm_s;
     end->updated_s = number_larger(end->normed_s + update_s, stale_s);
