@@ -203,6 +203,18 @@ static void dump_front(struct command *command, const struct answer *answer)
     }
 }
 
+/* A level of sharding that is pinned, with one rank alone to each weight. */
+static void dump_unshared(struct command *command, const struct answer *answer)
+{
+    struct plan_words words;
+    plan_flags_describe(answer->result.plans[0].plan, command->arena, &words);
+    if (words.zero == 0 && plan_flags_find_zero(&answer->options.pins) > 0) {
+        text_push(&command->out,
+                  "\nEach weight is on one rank alone: there is nothing that " PLAN_FLAGS_ZERO
+                  " could share.\n");
+    }
+}
+
 static void dump_people(struct command *command, const struct question *question,
                         const struct answer *answer)
 {
@@ -225,6 +237,7 @@ static void dump_people(struct command *command, const struct question *question
                   " none says how much lacks, which\nlarger cluster would do. With it:\n\n");
     }
     report_dump_verdict(command, question, &answer->verdicts[0]);
+    dump_unshared(command, answer);
     report_dump_run(command, question, result->plans[0].estimate.step_s);
     report_dump_certificate(command, &result->certificate, result->plans[0].estimate.step_s);
     both_judges_dump(command, question, &answer->judges);
@@ -295,6 +308,7 @@ static int run(struct command *command)
     struct plan *from;
     struct answer answer = {.verdicts = NULL};
     if (!read_question(command, &question, &from) || !read_options(command, &answer.options) ||
+        !plan_flags_check_pins(command, &answer.options.pins, &question.runtime) ||
         !report_check_run(command)) {
         return command_fail(command);
     }

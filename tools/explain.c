@@ -14,8 +14,9 @@ struct forced {
     struct planner_pins pins;
     bool found, illegal;
     double step_s;
-    const char *flags; /* of the best plan then */
-    const char *why;   /* there is none */
+    const struct plan *plan; /* the best then, with its flags */
+    const char *flags;
+    const char *why; /* there is none */
 };
 
 struct explanation {
@@ -60,6 +61,7 @@ static void search(struct explanation *explanation, struct forced *forced)
         plan_flags_dump(result.plans[0].plan, &explanation->question->runtime, arena, &flags);
         forced->found = true;
         forced->step_s = result.plans[0].estimate.step_s;
+        forced->plan = result.plans[0].plan;
         forced->flags = flags.bytes;
     }
 }
@@ -224,6 +226,22 @@ static void force_schedule(struct explanation *explanation)
     }
 }
 
+/* The fastest plan with it may be one where it does nothing: then that is as fast as any. */
+static void check_used(struct explanation *explanation, struct forced *forced, uint32_t policy)
+{
+    const struct plan *plan = forced->plan;
+    bool used = false;
+    for (uint32_t i = 0; forced->found && i < plan->policy_count; i++) {
+        used = used || plan->policies[i].kind == policy_table[policy];
+    }
+    if (forced->found && !used) {
+        forced->found = false;
+        forced->why =
+            text_build(explanation->command->arena, "plans where it does anything take %s at least",
+                       report_seconds(explanation->command->arena, forced->step_s));
+    }
+}
+
 /* Uses of a policy: without it, or its own choices by number. */
 static void force_policy(struct explanation *explanation, const char *policy, uint32_t choice,
                          const char *change)
@@ -239,6 +257,9 @@ static void force_policy(struct explanation *explanation, const char *policy, ui
             forced->pins.policy_pinned[i] = choice == 0;
             forced->pins.policy_choices[i] = choice;
             search(explanation, forced);
+            if (choice > 0) {
+                check_used(explanation, forced, i);
+            }
         }
     }
 }
@@ -246,8 +267,9 @@ static void force_policy(struct explanation *explanation, const char *policy, ui
 static void force_policies(struct explanation *explanation, const struct plan_words *words)
 {
     struct arena *arena = explanation->command->arena;
+    const struct runtime *runtime = &explanation->question->runtime;
     for (uint32_t level = 0; level < 4; level++) {
-        if (level != words->zero) {
+        if (level != words->zero && (level == 0 || (runtime->zero_levels >> level & 1) != 0)) {
             force_policy(explanation, "shard", level, text_build(arena, "--zero %u", level));
         }
     }

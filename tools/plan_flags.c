@@ -434,3 +434,28 @@ void plan_flags_pin_lean(struct planner_pins *pins, struct arena *arena)
         pins->policy_pinned[keep] = true;
     }
 }
+
+uint32_t plan_flags_find_zero(const struct planner_pins *pins)
+{
+    return pins->policy_choices[policy_index(PLAN_FLAGS_ZERO_POLICY)];
+}
+
+bool plan_flags_check_pins(struct command *command, const struct planner_pins *pins,
+                           const struct runtime *runtime)
+{
+    const uint32_t level = plan_flags_find_zero(pins);
+    struct text levels;
+    if (level == 0 || (runtime->zero_levels >> level & 1) != 0) {
+        return true;
+    }
+    text_init(&levels, command->arena);
+    for (uint32_t i = 0; zero_levels[i] != NULL; i++) {
+        if ((runtime->zero_levels >> i & 1) != 0) {
+            text_push(&levels, "%s%s", levels.length == 0 ? "" : ", ", zero_levels[i]);
+        }
+    }
+    return diag_push(command->diag, DIAG_P420, nowhere,
+                     text_build(command->arena, "it has %s", levels.bytes),
+                     "%s is %u: runtime '%s' has no sharding of that level", PLAN_FLAGS_ZERO, level,
+                     runtime->name);
+}

@@ -27,6 +27,11 @@ bool plan_flags_any(const struct command *command);
 bool plan_flags_read_values(struct command *command, struct planner_pins *out);
 /* Pins for a search. */
 bool plan_flags_read_pins(struct command *command, struct planner_pins *out);
+/* The level of sharding that is pinned; 0: none, or it is searched. */
+uint32_t plan_flags_find_zero(const struct planner_pins *pins);
+/* The runtime has it. */
+bool plan_flags_check_pins(struct command *command, const struct planner_pins *pins,
+                           const struct runtime *runtime);
 /* What is still searched of them is pinned to what takes least memory: sequences one by one, whole
  * layers recomputed,
  * one rank order. For questions about room alone. */
