@@ -13,6 +13,7 @@ static const char *const keys[] = {
     "summary",
     "source",
     "notes",
+    "devices",
     "schedules",
     "dims",
     "variants",
@@ -110,7 +111,8 @@ static bool read_levels(struct json_value object, struct runtime *out, struct di
 static bool read_lists(struct json_value object, struct arena *arena, struct runtime *out,
                        struct diag *diag)
 {
-    bool good = runtime_read_names(object, "schedules", arena, out->schedules, diag);
+    bool good = runtime_read_names(object, "devices", arena, out->devices, diag);
+    good = runtime_read_names(object, "schedules", arena, out->schedules, diag) && good;
     good = runtime_read_names(object, "dims", arena, out->dims, diag) && good;
     good = runtime_read_names(object, "variants", arena, out->variants, diag) && good;
     good = runtime_read_names(object, "recompute", arena, out->recompute, diag) && good;
@@ -419,4 +421,16 @@ bool runtime_read(const char *name, struct diag_place place, struct arena *arena
     if (good)
         *out = runtime;
     return good;
+}
+
+bool runtime_runs_on(const struct runtime *runtime, const struct accelerator *kind)
+{
+    const size_t vendor = strlen(kind->vendor);
+    bool runs = runtime->devices[0] == NULL || vendor == 0 || kind->kind[0] == '\0';
+    for (uint32_t i = 0; !runs && runtime->devices[i] != NULL; i++) {
+        const char *device = runtime->devices[i];
+        runs = strncmp(device, kind->vendor, vendor) == 0 && device[vendor] == ' ' &&
+               strcmp(device + vendor + 1, kind->kind) == 0;
+    }
+    return runs;
 }

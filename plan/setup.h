@@ -61,6 +61,8 @@ struct runtime {
     const char *family;             /* of the file that it is like, else its own name: constants
                                      * that are fitted belong to a family */
     const char *summary;
+    const char *devices[RUNTIME_LIST_MAX];      /* that it runs on, by vendor and kind: "AMD gpu";
+                                     * empty: any */
     const char *schedules[RUNTIME_LIST_MAX];    /* accepted names, NULL-terminated; empty: all */
     const char *dims[RUNTIME_LIST_MAX];
     const char *variants[RUNTIME_LIST_MAX];     /* accepted dim variants by name; empty: all */
@@ -152,6 +154,8 @@ bool runtime_read(const char *name, struct diag_place place, struct arena *arena
 
 /* Every field but the texts, so that a saved plan notices a runtime file that changed. */
 unsigned long long runtime_digest(const struct runtime *runtime);
+/* True too where the file names no devices, or nothing is known of the kind. */
+bool runtime_runs_on(const struct runtime *runtime, const struct accelerator *kind);
 /* Is that schedule, dim, variant accepted? A NULL variant name is. */
 bool runtime_accepts_schedule(const struct runtime *runtime, const char *schedule);
 /* By name: a runtime without a list accepts all and lists none. */

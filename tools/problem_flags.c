@@ -347,6 +347,26 @@ static void warn_of_format(struct command *command, const struct question *quest
     }
 }
 
+/* A question of the kind "what if" may be asked: it has an answer, without a band. */
+static void warn_of_devices(struct command *command, const struct question *question)
+{
+    struct text devices;
+    text_init(&devices, command->arena);
+    for (uint32_t i = 0; question->runtime.devices[i] != NULL; i++) {
+        text_push(&devices, "%s%s", i == 0 ? "" : ", ", question->runtime.devices[i]);
+    }
+    for (uint32_t i = 0; i < question->cluster.accelerator_count; i++) {
+        const struct accelerator *kind = &question->cluster.accelerators[i];
+        if (!runtime_runs_on(&question->runtime, kind)) {
+            diag_push_warning(command->diag, DIAG_P427, nowhere,
+                              text_build(command->arena, "it runs on: %s", devices.bytes),
+                              "runtime '%s' is not known to run on %s, a %s of %s: times are what "
+                              "they would be if it did",
+                              question->runtime.name, kind->name, kind->kind, kind->vendor);
+        }
+    }
+}
+
 bool problem_flags_read(struct command *command, struct question *out)
 {
     const char *model;
@@ -363,6 +383,7 @@ bool problem_flags_read(struct command *command, struct question *out)
     }
     link_problem(out);
     warn_of_format(command, out);
+    warn_of_devices(command, out);
     return join(command, out);
 }
 
@@ -400,6 +421,7 @@ bool problem_flags_adopt(struct command *command, const struct problem *problem,
     }
     link_problem(out);
     warn_of_format(command, out);
+    warn_of_devices(command, out);
     return good && setup_check(&out->setup, command->diag) && join(command, out);
 }
 

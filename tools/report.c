@@ -72,12 +72,24 @@ void report_find_rates(const struct question *question, double step_s, struct re
     out->mfu_full_attention_frac = all && peak > 0.0 ? full_flops * out->tokens_per_s / peak : 0.0;
 }
 
+/* Steps were measured on devices that the runtime runs on, in formats that they have. */
+static bool is_measured(const struct question *question)
+{
+    bool measured = question->runtime.band.rows > 0 && question->setup.task.kind == TASK_PRETRAIN;
+    for (uint32_t i = 0; i < question->cluster.accelerator_count; i++) {
+        const struct accelerator *kind = &question->cluster.accelerators[i];
+        measured = measured && runtime_runs_on(&question->runtime, kind) &&
+                   prices_find_format(kind, question->setup.dtype) == question->setup.dtype;
+    }
+    return measured;
+}
+
 bool report_find_band(const struct question *question, double step_s, double *low_s, double *high_s)
 {
     const struct runtime_band *band = &question->runtime.band;
     *low_s = step_s * (1.0 + band->low_frac);
     *high_s = step_s * (1.0 + band->high_frac);
-    return band->rows > 0 && question->setup.task.kind == TASK_PRETRAIN;
+    return is_measured(question);
 }
 
 double report_power_w(const struct cluster *cluster)
