@@ -19,6 +19,7 @@ struct configuration {
     struct setting_list settings;
     struct setting_given given; /* what the request sets */
     bool *taken;            /* per setting */
+    const char *batch_keys[2]; /* the settings that state the batch: the first that is there */
     bool good;              /* nothing was reported as an error */
 
     struct model model;

@@ -131,8 +131,25 @@ void configuration_set_even_layers(struct configuration *configuration, uint32_t
     configuration_set_layers(configuration, layers, stages, chunks);
 }
 
+static void tell_places(const struct configuration *configuration, struct import_places *out)
+{
+    out->file = configuration->settings.file;
+    out->batch = (struct diag_place){.file = out->file};
+    for (uint32_t i = 2; i > 0; i--) {
+        const char *key = configuration->batch_keys[i - 1];
+        const struct setting *setting =
+            key == NULL ? NULL : setting_find(&configuration->settings, key);
+        if (setting != NULL && setting->place.file != NULL) {
+            out->batch = setting->place;
+        }
+    }
+}
+
 bool configuration_dump(struct configuration *configuration, struct json_writer *out)
 {
+    if (configuration->request->places != NULL) {
+        tell_places(configuration, configuration->request->places);
+    }
     if (configuration->good) {
         plan_dump(&configuration->problem, &configuration->plan, true, out);
     }

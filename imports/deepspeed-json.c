@@ -333,6 +333,8 @@ static bool read(const struct import_request *request, struct arena *arena, stru
     take_states(configuration);
     take_formats(configuration);
     configuration_tell_rest(configuration, harmless);
+    configuration->batch_keys[0] = "train_batch_size";
+    configuration->batch_keys[1] = "train_micro_batch_size_per_gpu";
     return configuration_dump(configuration, out);
 }
 

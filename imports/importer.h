@@ -12,6 +12,12 @@
 #include "base/diag.h"
 #include "base/json.h"
 
+/* Where a configuration states what a plan may break rules by. */
+struct import_places {
+    const char *file;        /* NULL: nothing was read */
+    struct diag_place batch; /* of the batch; line 0: it does not state one */
+};
+
 /* What to read and what its reader is told besides; NULL: not told. */
 struct import_request {
     const char *path;   /* "-": standard input, where the kind allows it */
@@ -19,6 +25,7 @@ struct import_request {
     const char *fabric; /* link kind that joins several nodes */
     const char *model;   /* what a configuration trains, where it does not describe it itself */
     const char *cluster; /* what a configuration runs on */
+    struct import_places *places; /* filled where a configuration is read; NULL: nobody asks */
     const char *set;     /* "NAME=VALUE,...": variables and settings of a configuration */
 };
 

@@ -237,6 +237,8 @@ static bool read(const struct import_request *request, struct arena *arena, stru
     }
     megatron_args_read_plan(configuration);
     configuration_tell_rest(configuration, harmless);
+    configuration->batch_keys[0] = "global-batch-size";
+    configuration->batch_keys[1] = "micro-batch-size";
     return configuration_dump(configuration, out);
 }
 

@@ -362,6 +362,8 @@ static bool read(const struct import_request *request, struct arena *arena, stru
     take_formats(configuration);
     take_states(configuration, &sizes);
     configuration_tell_rest(configuration, harmless);
+    configuration->batch_keys[0] = "training.global_batch_size";
+    configuration->batch_keys[1] = "training.local_batch_size";
     return configuration_dump(configuration, out);
 }
 

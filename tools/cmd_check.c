@@ -163,8 +163,10 @@ static int run(struct command *command)
     struct plan *plan;
     struct diag uncosted;
     bool refused = false;
+    const char *path;
     const bool good = config_file_given(command)
-                          ? config_file_read(command, &question, &plan, &refused)
+                          ? command_text(command, "--config", &path) &&
+                                config_file_read(command, path, &question, &plan, &refused)
                           : read_plan(command, &question, &plan);
     if (!good) {
         return refused ? dump_refused(command) : command_fail(command);
@@ -174,6 +176,7 @@ static int run(struct command *command)
     }
     diag_init(&uncosted, command->arena);
     const bool legal = plan_check(&question.problem, plan, command->diag);
+    config_file_place(&question, command->diag);
     if (legal) {
         plan_check_costed(&question.problem, plan, &uncosted);
     }

@@ -11,9 +11,11 @@ extern const struct command_kind command_estimate;
 
 static bool read_plan(struct command *command, struct question *question, struct plan **out)
 {
+    const char *path;
     bool refused = false;
     if (config_file_given(command)) {
-        return config_file_read(command, question, out, &refused);
+        return command_text(command, "--config", &path) &&
+               config_file_read(command, path, question, out, &refused);
     }
     if (command->positional_count > 0) {
         return saved_plan_read(command, command->positional[0], question, out);
@@ -57,6 +59,13 @@ static void dump_json(struct command *command, const struct answer *answer)
 
 static void dump_next(struct command *command, const struct verdict *verdict)
 {
+    const char *path = command->positional_count > 0 ? command->positional[0] : NULL;
+    if (path != NULL || (config_file_given(command) && command_text(command, "--config", &path))) {
+        text_push(&command->out,
+                  "\nNext: `shardplan plan --from %s`%s says which change gains most.\n", path,
+                  command->config ? " with the flags that stand beside it here" : "");
+        return;
+    }
     if (verdict->estimate.fits) {
         text_push(&command->out,
                   "\nNext: the same flags with `shardplan plan` search for something better.\n");
@@ -101,6 +110,7 @@ static int run(struct command *command)
 {
     struct answer *answer = ARENA_PUSH(command->arena, struct answer, 1);
     if (!judge(command, answer)) {
+        config_file_place(&answer->question, command->diag);
         return command_fail(command);
     }
     if (command->json) {

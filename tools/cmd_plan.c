@@ -1,6 +1,7 @@
 /* `shardplan plan`: the best plan, with a certificate. */
 #include "tools/advise.h"
 #include "tools/both_judges.h"
+#include "tools/config_file.h"
 #include "tools/contenders.h"
 #include "tools/decompose.h"
 #include "tools/explain.h"
@@ -266,15 +267,20 @@ static void dump_people(struct command *command, const struct question *question
     next_step_dump(command, &answer->next, answer->options.top - 1);
 }
 
-/* From flags, or from the plan that --from names. */
+/* From flags, or from the plan or the configuration of a runtime that --from names. */
 static bool read_question(struct command *command, struct question *question, struct plan **from)
 {
     const char *path;
+    bool config, refused;
     *from = NULL;
     if (!command_has(command, "--from")) {
         return problem_flags_read(command, question);
     }
-    return command_text(command, "--from", &path) && saved_plan_read(command, path, question, from);
+    if (!command_text(command, "--from", &path) || !config_file_check(command, path, &config)) {
+        return false;
+    }
+    return config ? config_file_read(command, path, question, from, &refused)
+                  : saved_plan_read(command, path, question, from);
 }
 
 static bool search(struct command *command, const struct question *question, struct answer *answer)
@@ -331,6 +337,7 @@ static int run(struct command *command)
     contenders_choose(command, &answer.contenders, &answer.result);
     answer.advised = from != NULL;
     if (from != NULL && !advise_find(command, &question, from, &answer.options, &answer.advice)) {
+        config_file_place(&question, command->diag);
         return command_fail(command);
     }
     if (answer.contenders.named == NULL &&
@@ -368,8 +375,8 @@ static const struct flag answer_flags[] = {
     {.name = "--from",
      .kind = FLAG_TEXT,
      .value = "FILE",
-     .help = "start from this saved plan, instead of all flags above: which single change of it "
-             "gains most, and what next"},
+     .help = "start from this saved plan, or this configuration of a runtime with --cluster, "
+             "instead of all flags above: which single change of it gains most, and what next"},
     {.name = "--explain",
      .kind = FLAG_SWITCH,
      .help = "search again with each choice of the best plan forced to its neighbours, and print "
@@ -387,6 +394,7 @@ static const struct flag answer_flags[] = {
 };
 
 static const struct flag_group groups[] = {
+    {.title = "A configuration of a runtime", .flags = &config_file_flags[1]},
     {.title = "What is trained, on what", .build = problem_flags_build},
     {.title = "What is fixed; the rest is searched", .build = plan_flags_build_searched},
     {.title = "What is best", .flags = objective_flags},
@@ -400,7 +408,7 @@ static const struct flag_group groups[] = {
 const struct command_kind command_plan = {
     .name = "plan",
     .usage = "shardplan plan (--model M --cluster C --global-batch-size N --seq-length N | --from "
-             "FILE) [...]",
+             "PLAN | --from FILE --cluster C) [...]",
     .summary = "the fastest way to split a training step over a cluster, with a proof",
     .lesson =
         "Finds the configuration with the shortest step that fits in memory: degrees of all kinds "

@@ -67,6 +67,7 @@ struct command {
     const char **values;       /* per flag: text given or NULL */
     uint32_t flag_count;
     bool json, timing;
+    bool config; /* a configuration of a runtime is read: flags say what it leaves open */
 };
 
 bool command_has(const struct command *command, const char *flag);

@@ -16,12 +16,13 @@ const struct flag config_file_flags[] = {
     {.name = "--config-kind",
      .kind = FLAG_TEXT,
      .value = "KIND",
-     .help = "what --config is (shardplan list importers)",
+     .help = "of what runtime the configuration is (shardplan list importers)",
      .absent = "told by the end of its name"},
     {.name = "--set",
      .kind = FLAG_TEXT,
      .value = "NAME=VALUE,...",
-     .help = "variables that --config leaves open ($NAME, ${NAME}), settings that it lacks",
+     .help =
+         "variables that the configuration leaves open ($NAME, ${NAME}), settings that it lacks",
      .absent = "as the file says"},
     {.name = NULL},
 };
@@ -29,6 +30,22 @@ const struct flag config_file_flags[] = {
 bool config_file_given(const struct command *command)
 {
     return command_has(command, "--config");
+}
+
+/* A saved plan says so itself. */
+bool config_file_check(struct command *command, const char *path, bool *out)
+{
+    struct text text;
+    text_init(&text, command->arena);
+    *out = command_has(command, "--config-kind");
+    if (*out || strcmp(path, "-") == 0) {
+        return true;
+    }
+    if (!command_read_file(command, path, &text)) {
+        return false;
+    }
+    *out = strstr(text.bytes, "\"shardplan/plan/") == NULL;
+    return true;
 }
 
 bool config_file_request(struct command *command, const char *path, struct import_request *out)
@@ -108,10 +125,10 @@ static bool read_back(struct command *command, const struct text *text, struct p
     return good;
 }
 
-bool config_file_read(struct command *command, struct question *question, struct plan **out,
-                      bool *refused)
+bool config_file_read(struct command *command, const char *path, struct question *question,
+                      struct plan **out, bool *refused)
 {
-    const char *path;
+    struct import_places places = {.file = NULL};
     struct import_request request;
     struct plan_file file;
     struct text text;
@@ -119,12 +136,13 @@ bool config_file_read(struct command *command, struct question *question, struct
     *refused = false;
     if (command->positional_count > 0 || plan_flags_any(command)) {
         return diag_push(command->diag, DIAG_C709, nowhere, "give one of the two",
-                         "flags or a saved plan stand beside --config");
+                         "flags or a saved plan stand beside the configuration '%s'", path);
     }
-    if (!command_text(command, "--config", &path) ||
-        !config_file_request(command, path, &request)) {
+    if (!config_file_request(command, path, &request)) {
         return false;
     }
+    request.places = &places;
+    command->config = true;
     const struct importer *importer = find_importer(command, path);
     text_init(&text, command->arena);
     json_writer_init(&writer, &text, false);
@@ -137,7 +155,21 @@ bool config_file_read(struct command *command, struct question *question, struct
     }
     const struct problem problem = {file.model, file.cluster, file.setup};
     *out = file.plan;
-    return problem_flags_adopt(command, &problem, question);
+    const bool good = problem_flags_adopt(command, &problem, question);
+    question->places = places;
+    return good;
+}
+
+void config_file_place(const struct question *question, struct diag *diag)
+{
+    const struct import_places *places = &question->places;
+    for (uint32_t i = 0; i < diag->kept && places->file != NULL; i++) {
+        struct diag_entry *entry = &diag->entries[i];
+        const bool batch = entry->code == DIAG_P415 || entry->code == DIAG_P416;
+        if (!entry->warning && entry->place.file == NULL) {
+            entry->place = batch ? places->batch : (struct diag_place){.file = places->file};
+        }
+    }
 }
 
 void config_file_dump(struct command *command, const struct question *question,

@@ -394,7 +394,7 @@ static bool is_told(const struct command *command, const char *flag)
     static const char *const untold[] = {"--model", "--cluster", HEADROOM_FLAG};
     bool told = strcmp(flag, PROFILE_FLAG) != 0;
     for (uint32_t i = 0; i < sizeof untold / sizeof untold[0]; i++) {
-        told = told && !(command_has(command, "--config") && strcmp(flag, untold[i]) == 0);
+        told = told && !(command->config && strcmp(flag, untold[i]) == 0);
     }
     return told;
 }
@@ -416,7 +416,7 @@ bool problem_flags_adopt(struct command *command, const struct problem *problem,
     out->cluster = *problem->cluster;
     out->setup = *problem->setup;
     out->runtime = *problem->setup->runtime;
-    if (command_has(command, "--config")) {
+    if (command->config) {
         good = command_number(command, HEADROOM_FLAG, &out->setup.memory_headroom_frac) && good;
     }
     link_problem(out);

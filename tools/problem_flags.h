@@ -4,6 +4,7 @@
 #define SHARDPLAN_TOOLS_PROBLEM_FLAGS_H
 
 #include "costmodel/costmodel.h"
+#include "imports/importer.h"
 #include "tools/command.h"
 
 /* A problem with all that it takes to judge plans on it. Points into itself: not to be copied. */
@@ -16,6 +17,7 @@ struct question {
     struct prices prices;
     struct costmodel costmodel;
     struct estimator estimator;
+    struct import_places places; /* of a configuration; file NULL: it is none */
 };
 
 /* Flags that commands share, each with its own words on what it is for. */
