@@ -146,21 +146,16 @@ static bool check_sync(const struct asked *asked, const struct policy_use *use)
     return good;
 }
 
-static bool lists_word(const struct express_move *move, const char *word)
-{
-    return express_is_one_of(word, move->tensors);
-}
-
 static const struct express_move *find_move(const struct express_move *moves,
                                             const struct policy_value *tensors)
 {
     for (uint32_t i = 0; moves != NULL && moves[i].tensors[0] != NULL; i++) {
-        uint32_t met = 0, all = 0;
+        bool same = true;
         for (uint32_t k = 0; k < tensors->word_count; k++)
-            met += lists_word(&moves[i], tensors->words[k]);
-        while (moves[i].tensors[all] != NULL)
-            all++;
-        if (met == tensors->word_count && met == all)
+            same = same && express_is_one_of(tensors->words[k], moves[i].tensors);
+        for (uint32_t k = 0; moves[i].tensors[k] != NULL; k++)
+            same = same && lists(tensors, moves[i].tensors[k]);
+        if (same)
             return &moves[i];
     }
     return NULL;

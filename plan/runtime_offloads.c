@@ -50,12 +50,18 @@ bool runtime_read_offloads(struct json_value object, struct arena *arena, struct
     return good;
 }
 
-static bool has(const char *const *names, const char *name)
+/* All of the one among the other. */
+static bool are_among(const char *const *names, uint32_t count, const char *const *others,
+                      uint32_t other_count)
 {
-    uint32_t i = 0;
-    while (names[i] != NULL && strcmp(names[i], name) != 0)
-        i++;
-    return names[i] != NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t k = 0;
+        while (k < other_count && strcmp(names[i], others[k]) != 0)
+            k++;
+        if (k == other_count)
+            return false;
+    }
+    return true;
 }
 
 const struct runtime_offload *runtime_find_offload(const struct runtime *runtime,
@@ -63,12 +69,10 @@ const struct runtime_offload *runtime_find_offload(const struct runtime *runtime
 {
     for (uint32_t i = 0; i < runtime->offload_count; i++) {
         const char *const *names = runtime->offloads[i].tensors;
-        uint32_t listed = 0, met = 0;
+        uint32_t listed = 0;
         while (names[listed] != NULL)
             listed++;
-        for (uint32_t t = 0; t < count; t++)
-            met += has(names, tensors[t]);
-        if (met == count && listed == count)
+        if (are_among(names, listed, tensors, count) && are_among(tensors, count, names, listed))
             return &runtime->offloads[i];
     }
     return NULL;
