@@ -252,9 +252,14 @@ static void take_recompute(struct configuration *configuration)
     if (strcmp(mode, "full") == 0 || (strcmp(mode, "selective") == 0 && strcmp(option, "1") == 0)) {
         configuration_push_recompute(configuration, "full", 0);
     } else if (strcmp(mode, "none") != 0) {
-        configuration_refuse(configuration, DIAG_X664, "activation_checkpoint.mode",
-                             "mode full or none",
-                             "activation checkpointing '%s' (%s) is not planned", mode, option);
+        const bool ops = strcmp(option, "op") == 0;
+        configuration_refuse(
+            configuration, DIAG_X664, "activation_checkpoint.mode",
+            "mode full, which takes no less time, or none, which takes no less memory",
+            "activation checkpointing '%s' (%s) is not planned: it %s", mode, option,
+            ops ? "keeps what attention and every other matmul of a layer put out, the first of "
+                  "them on, and makes the rest again"
+                : "makes every so many layers again, counted over the whole model");
     }
 }
 

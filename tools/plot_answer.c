@@ -13,6 +13,8 @@ struct point {
 struct points {
     struct point *items;
     uint32_t count;
+    const char **names; /* of x 0, 1, 2 ..., where x is no number; NULL: it is */
+    uint32_t name_count;
 };
 
 static void push_series(const struct points *points, uint32_t first, uint32_t index,
@@ -68,6 +70,18 @@ static void push_axes(const char *title, const char *x, const char *y, struct te
     text_push(out, "\nset grid\n");
 }
 
+/* Names in the place of numbers. */
+static void push_names(const struct points *points, struct text *out)
+{
+    text_push(out, "set xtics rotate by -30 (");
+    for (uint32_t i = 0; i < points->name_count; i++) {
+        text_push(out, "%s", i == 0 ? "" : ", ");
+        plot_push_text(out, points->names[i]);
+        text_push(out, " %u", i);
+    }
+    text_push(out, ")\nset xrange [-0.5:%u.5]\n", points->name_count - 1);
+}
+
 static bool refuse(struct command *command, const char *path, const char *what)
 {
     return diag_push(command->diag, DIAG_C770, (struct diag_place){.file = path}, NULL,
@@ -76,14 +90,15 @@ static bool refuse(struct command *command, const char *path, const char *what)
 
 /* The rows of an answer, by a function that takes one and says whether it has a point. */
 static bool read_points(struct command *command, struct json_value rows,
-                        bool (*take)(struct command *, struct json_value, struct point *),
+                        bool (*take)(struct command *, struct json_value, const struct points *,
+                                     struct point *),
                         struct points *out)
 {
     const uint32_t count = json_is_array(rows) ? json_count(rows) : 0;
     out->items = ARENA_PUSH(command->arena, struct point, count + 1);
     out->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (take(command, json_find_index(rows, i), &out->items[out->count])) {
+        if (take(command, json_find_index(rows, i), out, &out->items[out->count])) {
             out->count++;
         }
     }
@@ -162,11 +177,79 @@ static bool read_number(struct json_value value, double *out)
     return command_parse_number(&at, out) && *at == '\0';
 }
 
-static bool take_swept(struct command *command, struct json_value row, struct point *out)
+static const char *name_of(struct command *command, struct json_value value)
+{
+    const char *text;
+    if (json_is_absent(value)) {
+        return "";
+    }
+    return json_value_string(value, &text) ? text : json_value_text(value, command->arena);
+}
+
+/* Values that are words, or numbers behind different words ("dgx-h100:8", "dgx-a100:8"): each is a
+ * name of its own. */
+static bool has_names(struct json_value rows, const char *x)
+{
+    const char *stem = NULL;
+    size_t length = 0;
+    bool names = false;
+    for (uint32_t i = 0; i < json_count(rows) && !names; i++) {
+        const struct json_value value = json_find(json_find_index(rows, i), x);
+        const char *text;
+        double number;
+        if (!json_value_string(value, &text)) {
+            continue;
+        }
+        const char *colon = strrchr(text, ':');
+        const size_t own = colon == NULL ? 0 : (size_t)(colon - text);
+        names = !read_number(value, &number) ||
+                (stem != NULL && (own != length || strncmp(stem, text, own) != 0));
+        stem = text;
+        length = own;
+    }
+    return names;
+}
+
+/* Every name once, in the order of the rows. */
+static void list_names(struct command *command, struct json_value rows, const char *x,
+                       struct points *out)
+{
+    out->names = ARENA_PUSH(command->arena, const char *, json_count(rows));
+    for (uint32_t i = 0; i < json_count(rows); i++) {
+        const struct json_value value = json_find(json_find_index(rows, i), x);
+        const char *text = name_of(command, value);
+        uint32_t place = 0;
+        while (place < out->name_count && strcmp(out->names[place], text) != 0) {
+            place++;
+        }
+        if (place == out->name_count) {
+            out->names[out->name_count++] = text;
+        }
+    }
+}
+
+static bool find_x(struct command *command, const struct points *points, struct json_value value,
+                   double *out)
+{
+    if (points->names == NULL) {
+        return read_number(value, out);
+    }
+    const char *text = name_of(command, value);
+    uint32_t place = 0;
+    while (strcmp(points->names[place], text) != 0) {
+        place++;
+    }
+    *out = place;
+    return true;
+}
+
+static bool take_swept(struct command *command, struct json_value row, const struct points *points,
+                       struct point *out)
 {
     const char *x, *y, *by;
     if (!command_text(command, "--x", &x) || !command_text(command, "--y", &y) ||
-        !read_number(json_find(row, x), &out->x) || !read_number(json_find(row, y), &out->y)) {
+        !find_x(command, points, json_find(row, x), &out->x) ||
+        !read_number(json_find(row, y), &out->y)) {
         return false;
     }
     out->series = y;
@@ -177,21 +260,25 @@ static bool take_swept(struct command *command, struct json_value row, struct po
         return false;
     }
     const struct json_value value = json_find(row, by);
-    out->series = json_is_absent(value) ? text_build(command->arena, "no %s", by)
-                                        : text_build(command->arena, "%s %s", by,
-                                                     json_value_text(value, command->arena));
+    out->series = json_is_absent(value)
+                      ? text_build(command->arena, "no %s", by)
+                      : text_build(command->arena, "%s %s", by, name_of(command, value));
     return true;
 }
 
 static bool draw_swept(struct command *command, const char *path, struct json_value root,
                        struct text *out)
 {
-    struct points points;
+    const struct json_value rows = json_find(root, "rows");
+    struct points points = {.names = NULL};
     const char *x, *y;
     if (!command_text(command, "--x", &x) || !command_text(command, "--y", &y)) {
         return false;
     }
-    if (!read_points(command, json_find(root, "rows"), take_swept, &points)) {
+    if (json_is_array(rows) && has_names(rows, x)) {
+        list_names(command, rows, x, &points);
+    }
+    if (!read_points(command, rows, take_swept, &points)) {
         return refuse(command, path,
                       text_build(command->arena,
                                  "no row of what `sweep --json` prints has numbers '%s' and '%s'",
@@ -199,15 +286,20 @@ static bool draw_swept(struct command *command, const char *path, struct json_va
     }
     push_axes(text_build(command->arena, "%s over %s", y, x), x, y, out);
     text_push(out, "set yrange [0:*]\n");
+    if (points.names != NULL) {
+        push_names(&points, out);
+    }
     push_points(&points, "linespoints pt 7", "", out);
     return true;
 }
 
 /* --- validation ------------------------------------------------------------------------------- */
 
-static bool take_measured(struct command *command, struct json_value row, struct point *out)
+static bool take_measured(struct command *command, struct json_value row,
+                          const struct points *points, struct point *out)
 {
     (void)command;
+    (void)points;
     out->series = "steps";
     return json_value_double(json_find(row, "measured_s"), &out->x) &&
            json_value_double(json_find(row, "predicted_s"), &out->y) && out->x > 0.0 &&
@@ -217,7 +309,7 @@ static bool take_measured(struct command *command, struct json_value row, struct
 static bool draw_measured(struct command *command, const char *path, struct json_value root,
                           struct text *out)
 {
-    struct points points;
+    struct points points = {.names = NULL};
     if (!read_points(command, json_find(root, "rows"), take_measured, &points)) {
         return refuse(command, path, "the file must be what `validate --json` prints");
     }
