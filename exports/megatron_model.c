@@ -175,6 +175,22 @@ static void push_mlp(const struct transformer *shape, const struct megatron_argu
         megatron_push_flag(out, "--add-qkv-bias");
 }
 
+/* Its base is a whole number. */
+static bool has_base(const struct transformer *shape)
+{
+    return shape->positions == POSITION_ROPE && shape->rope_base >= 1.0 &&
+           shape->rope_base <= 9007199254740992.0 &&
+           shape->rope_base == (double)(uint64_t)shape->rope_base;
+}
+
+static void push_constants(const struct transformer *shape, const struct megatron_arguments *out)
+{
+    if (has_base(shape))
+        megatron_push(out, "--rotary-base", "%llu", (unsigned long long)shape->rope_base);
+    if (shape->norm_epsilon > 0.0)
+        megatron_push(out, "--norm-epsilon", "%.10g", shape->norm_epsilon);
+}
+
 static void push_positions(const struct problem *problem, const struct transformer *shape,
                            const struct megatron_arguments *out)
 {
@@ -237,10 +253,9 @@ void megatron_push_model(const struct problem *problem, const struct megatron_ar
 {
     const struct transformer *shape = problem->model->transformer;
     const uint32_t multiple = problem->setup->runtime->vocab_multiple;
-    megatron_push_note(out,
-                       "model %s; not in its description, so not here: rotary base, epsilon "
-                       "of the norms, initialisation%s",
-                       problem->model->name,
+    megatron_push_note(out, "model %s; not in its description, so not here: %s%sinitialisation%s",
+                       problem->model->name, has_base(shape) ? "" : "rotary base, ",
+                       shape->norm_epsilon > 0.0 ? "" : "epsilon of the norms, ",
                        shape->moe.experts > 0 ? ", scoring and loss of the router" : "");
     if (megatron_is_hybrid(shape))
         megatron_push_scan(&shape->scan, out);
@@ -252,6 +267,7 @@ void megatron_push_model(const struct problem *problem, const struct megatron_ar
     push_experts(shape, out);
     megatron_push(out, "--normalization", "%s", shape->norm == NORM_RMS ? "RMSNorm" : "LayerNorm");
     push_positions(problem, shape, out);
+    push_constants(shape, out);
     if (shape->mtp_layers > 0)
         megatron_push(out, "--mtp-num-layers", "%u", shape->mtp_layers);
     megatron_push(out, "--vocab-size", "%u", shape->vocab);

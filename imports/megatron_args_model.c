@@ -289,7 +289,15 @@ static void push_positions(struct configuration *configuration, struct json_writ
                              "sequences of %llu tokens are longer than %llu positions",
                              (unsigned long long)length, (unsigned long long)most);
     }
+    const double base = configuration_take_number(configuration, "rotary-base", 0.0);
+    const double epsilon = configuration_take_number(configuration, "norm-epsilon", 0.0);
     json_push_key_string(out, "positions", word == NULL ? "rope" : word);
+    if (base > 0.0 && word != NULL && strcmp(word, "rope") == 0) {
+        json_push_key_double(out, "rope_base", base);
+    }
+    if (epsilon > 0.0) {
+        json_push_key_double(out, "norm_epsilon", epsilon);
+    }
     json_push_key_u64(out, "max_positions", most);
 }
 

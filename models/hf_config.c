@@ -188,6 +188,34 @@ static const char *activation_of(const char *name)
     return strcmp(name, "swish") == 0 ? "silu" : name;
 }
 
+/* 0 where no key states it as a number above 0. */
+static double find_constant(struct json_value object, const char *const *names)
+{
+    double value = 0.0;
+    for (uint32_t i = 0; names[i] != NULL; i++) {
+        if (json_value_double(json_find(object, names[i]), &value) && value > 0.0) {
+            return value;
+        }
+    }
+    return 0.0;
+}
+
+/* What takes no time, and is handed on. */
+static void read_constants(const struct hf_config *config, struct transformer *out)
+{
+    static const char *const bases[] = {"rope_theta", "rotary_emb_base", NULL};
+    static const char *const epsilons[] = {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps",
+                                           "norm_epsilon", "norm_eps",           NULL};
+    const struct json_value parameters = json_find(config->object, "rope_parameters");
+    if (out->positions == POSITION_ROPE) {
+        out->rope_base = find_constant(config->object, bases);
+        if (out->rope_base == 0.0 && json_is_object(parameters)) {
+            out->rope_base = find_constant(parameters, bases);
+        }
+    }
+    out->norm_epsilon = find_constant(config->object, epsilons);
+}
+
 static bool read_kinds(const struct hf_config *config, struct transformer *out)
 {
     const char *activation = NULL;
@@ -402,7 +430,9 @@ static bool read_text(struct hf_config *config, struct transformer *out)
     out->moe.every = out->moe.every == 0 ? 1 : out->moe.every;
     bool good = check_flags(config) && check_class(config);
     good &= read_sizes(config, out) && read_kinds(config, out);
-    return good && apply_rules(config, out) && check_dense_width(config, out);
+    good = good && apply_rules(config, out) && check_dense_width(config, out);
+    read_constants(config, out);
+    return good;
 }
 
 /* The object of the text model, and whose rules it follows. */

@@ -99,6 +99,12 @@ static void dump_transformer(const struct transformer *shape, bool named, struct
     dump_bias(shape, out);
     json_push_key_bool(out, "qk_norm", shape->qk_norm);
     json_push_key_double(out, "dropout", shape->dropout_frac);
+    if (shape->rope_base > 0.0) {
+        json_push_key_double(out, "rope_base", shape->rope_base);
+    }
+    if (shape->norm_epsilon > 0.0) {
+        json_push_key_double(out, "norm_epsilon", shape->norm_epsilon);
+    }
     json_push_key_u64(out, "window", shape->window);
     if (shape->moe.experts > 0) {
         dump_moe(shape, out);

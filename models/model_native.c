@@ -15,33 +15,15 @@ const char *const model_position_names[POSITION_KIND_COUNT + 1] = {"rope",  "lea
 
 static const char *const file_keys[] = {"format",     "name",   "transformer", "graph",
                                         "parameters", "source", "notes",       NULL};
-static const char *const transformer_keys[] = {"architecture",
-                                               "layers",
-                                               "hidden",
-                                               "heads",
-                                               "kv_heads",
-                                               "head_dim",
-                                               "ffn",
-                                               "gated",
-                                               "vocab",
-                                               "positions",
-                                               "max_positions",
-                                               "tied_embeddings",
-                                               "norm",
-                                               "activation",
-                                               "bias",
-                                               "qk_norm",
-                                               "dropout",
-                                               "window",
-                                               "moe",
-                                               "mixers",
-                                               "mlps",
-                                               "mla",
-                                               "scan",
-                                               "vision",
-                                               NULL};
+static const char *const transformer_keys[] = {
+    "architecture", "layers",     "hidden", "heads",     "kv_heads",      "head_dim",
+    "ffn",          "gated",      "vocab",  "positions", "max_positions", "tied_embeddings",
+    "norm",         "activation", "bias",   "qk_norm",   "dropout",       "rope_base",
+    "norm_epsilon", "window",     "moe",    "mixers",    "mlps",          "mla",
+    "scan",         "vision",     NULL};
 static const char *const bias_keys[] = {"qkv", "attention_output", "mlp", "norm", NULL};
 #define KEYS_MAX 64
+#define ROPE_BASE_MAX 1e12
 static const char *const moe_keys[] = {"experts",     "top_k", "ffn", "shared_ffn",
                                        "first_dense", "every", NULL};
 
@@ -187,6 +169,9 @@ static bool read_sizes(struct json_value object, struct transformer *out, struct
     good &= read_u64_or_none(object, "max_positions", 0, &out->max_positions, diag);
     good &= read_u64_or_none(object, "window", 0, &out->window, diag);
     good &= json_read_double_or(object, "dropout", 0.0, 1.0, 0.0, &out->dropout_frac, diag);
+    good &=
+        json_read_double_or(object, "rope_base", 0.0, ROPE_BASE_MAX, 0.0, &out->rope_base, diag);
+    good &= json_read_double_or(object, "norm_epsilon", 0.0, 1.0, 0.0, &out->norm_epsilon, diag);
     /* The width of a head divides the hidden width unless it is stated. */
     const uint32_t heads = good ? out->heads : 1;
     good &= heads == 0 || read_count_or(object, "kv_heads", heads, &out->kv_heads, diag);

@@ -128,6 +128,8 @@ struct transformer {
     bool qk_norm;               /* RMS norm on Q and K over head_dim, one gain for all heads */
     bool qk_norm_wide;          /* ... with a gain per head (OLMo 2, MiniMax) */
     double dropout_frac;        /* > 0 saves masks */
+    /* Constants of its arithmetic, 0: not stated. They take no time; exporters hand them on. */
+    double rope_base, norm_epsilon;
     uint64_t window;            /* keys per query in windowed or blocked layers, 0: none are */
     struct transformer_moe moe;
 

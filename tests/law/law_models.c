@@ -193,27 +193,34 @@ END_TEST
 /* What each sample says in native terms. */
 static const char *const samples[] = {
     "gpt2",
+    "\"norm_epsilon\": 1e-5,"
     "\"layers\": 3, \"hidden\": 192, \"heads\": 6, \"ffn\": 768, \"vocab\": 1000, \"gated\": false,"
     " \"positions\": \"learned\", \"max_positions\": 512, \"tied_embeddings\": true,"
     " \"norm\": \"layernorm\", \"activation\": \"gelu\", \"dropout\": 0.1,"
     " \"bias\": {\"qkv\": true, \"attention_output\": true, \"mlp\": true}",
     "llama",
+    "\"norm_epsilon\": 1e-5, \"rope_base\": 10000,"
     "\"layers\": 4, \"hidden\": 256, \"heads\": 8, \"kv_heads\": 2, \"ffn\": 688, \"vocab\": 1024,"
     " \"max_positions\": 2048",
     "mistral",
+    "\"norm_epsilon\": 1e-5, \"rope_base\": 10000,"
     "\"layers\": 3, \"hidden\": 256, \"heads\": 8, \"kv_heads\": 4, \"head_dim\": 32, \"ffn\": 896,"
     " \"vocab\": 2048, \"max_positions\": 4096, \"window\": 512",
     "mixtral",
+    "\"norm_epsilon\": 1e-5, \"rope_base\": 1000000,"
     "\"layers\": 3, \"hidden\": 256, \"heads\": 8, \"kv_heads\": 2, \"ffn\": 512, \"vocab\": 1024,"
     " \"max_positions\": 4096, \"moe\": {\"experts\": 4, \"top_k\": 2, \"ffn\": 512}",
     "qwen2",
+    "\"norm_epsilon\": 1e-6, \"rope_base\": 1000000,"
     "\"layers\": 2, \"hidden\": 192, \"heads\": 6, \"kv_heads\": 2, \"ffn\": 512, \"vocab\": 1536,"
     " \"max_positions\": 4096, \"tied_embeddings\": true, \"bias\": {\"qkv\": true}",
     "qwen3",
+    "\"norm_epsilon\": 1e-6, \"rope_base\": 1000000,"
     "\"layers\": 4, \"hidden\": 256, \"heads\": 4, \"kv_heads\": 2, \"head_dim\": 128, \"ffn\": "
     "768,"
     " \"vocab\": 1536, \"max_positions\": 4096, \"qk_norm\": true",
     "qwen3_moe",
+    "\"norm_epsilon\": 1e-6, \"rope_base\": 1000000,"
     "\"layers\": 4, \"hidden\": 128, \"heads\": 4, \"kv_heads\": 2, \"head_dim\": 64, \"ffn\": 384,"
     " \"vocab\": 1536, \"max_positions\": 4096, \"qk_norm\": true,"
     " \"moe\": {\"experts\": 16, \"top_k\": 4, \"ffn\": 96}",
