@@ -135,13 +135,29 @@ static const char *why_illegal(const struct explanation *explanation, uint32_t d
     return "no legal plan has it";
 }
 
+/* The fastest plan with it may be one where it does nothing: then that is as fast as any. */
+static void drop_unused(struct explanation *explanation, struct forced *forced)
+{
+    forced->found = false;
+    forced->why =
+        text_build(explanation->command->arena, "plans where it does anything take %s at least",
+                   report_seconds(explanation->command->arena, forced->step_s));
+}
+
 static void force_degree(struct explanation *explanation, uint32_t dim, uint32_t degree,
                          const char *change)
 {
     struct forced *forced = push(explanation, change);
     if (forced != NULL) {
+        struct plan_words words = {.zero = 0};
         forced->pins.degrees[dim] = degree;
         search(explanation, forced);
+        if (forced->found) {
+            plan_flags_describe(forced->plan, explanation->command->arena, &words);
+        }
+        if (forced->found && degree == PIN_ON && words.degrees[dim] <= 1) {
+            drop_unused(explanation, forced);
+        }
         if (forced->illegal && degree != PIN_ON) {
             forced->why = why_illegal(explanation, dim, degree);
         }
@@ -226,7 +242,6 @@ static void force_schedule(struct explanation *explanation)
     }
 }
 
-/* The fastest plan with it may be one where it does nothing: then that is as fast as any. */
 static void check_used(struct explanation *explanation, struct forced *forced, uint32_t policy)
 {
     const struct plan *plan = forced->plan;
@@ -235,10 +250,7 @@ static void check_used(struct explanation *explanation, struct forced *forced, u
         used = used || plan->policies[i].kind == policy_table[policy];
     }
     if (forced->found && !used) {
-        forced->found = false;
-        forced->why =
-            text_build(explanation->command->arena, "plans where it does anything take %s at least",
-                       report_seconds(explanation->command->arena, forced->step_s));
+        drop_unused(explanation, forced);
     }
 }
 
