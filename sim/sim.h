@@ -152,11 +152,10 @@ struct sim_unlike {
     uint32_t place;
     enum work_cause cause; /* of the messages that take another time there; CAUSE_COUNT: sends
                             * between stages */
-    bool is_mixed;         /* the devices are of several kinds; place and cause mean nothing */
 };
 
-/* Can one rank stand for all of its stage? Every group must exchange at the same prices, and every
- * rank send to the next stage so. False: the first that does not, into out. */
+/* Can one rank stand for all of its stage? Every group must exchange as the one that stands for its
+ * site's, and every rank send to the next stage so. False: the first that does not, into out. */
 bool sim_compare_ranks(struct sim *sim, const struct work *work, struct sim_unlike *out);
 /* S802 when the step is longer than can be counted. */
 bool sim_run(struct sim *sim, const struct load *load, struct arena *arena, struct sim_result *out,

@@ -101,16 +101,25 @@ bool unfold_check(struct command *command, struct sim *sim, const struct load *l
     if (sim->options.fold != SIM_FOLDED) {
         return check_size(command, sim, load);
     }
-    const bool can_unfold = count_layers(load) <= LAYERS_MAX && sim->options.overlap;
-    if (!can_unfold || sim_compare_ranks(sim, load->work, &unlike) || unlike.is_mixed) {
-        return true; /* of several kinds of device the slowest stands for all */
+    if (sim_compare_ranks(sim, load->work, &unlike)) {
+        return true;
     }
-    const bool sends = unlike.cause == CAUSE_COUNT;
+    const uint64_t layers = count_layers(load);
+    const bool sends = unlike.cause == CAUSE_COUNT, unfolds = layers <= LAYERS_MAX;
+    const char *then =
+        unfolds ? "every rank is simulated"
+                : text_build(command->arena,
+                             "the first stands for them, since all run %llu layers in a step, of "
+                             "which at most %u can be held",
+                             (unsigned long long)layers, LAYERS_MAX);
     diag_push_warning(command->diag, DIAG_S804, (struct diag_place){0}, NULL,
                       "simulation: one rank does not stand for all of its stage, %s%s at rank %u "
-                      "take another way than at the first: every rank is simulated",
+                      "take another way than at the first: %s",
                       sends ? "sends between stages" : work_cause_name(unlike.cause),
-                      sends ? "" : " messages", unlike.place);
+                      sends ? "" : " messages", unlike.place, then);
+    if (!unfolds) {
+        return true;
+    }
     sim->options.fold = SIM_RANKS;
     return true;
 }

@@ -10,12 +10,12 @@
 #define LARGE_DRAWN 1u
 #define LARGE_RANKS_MAX 512u
 
-/* Of one kind all the way, or nodes on a network. */
+/* Of one kind all the way, nodes on a network, nodes of two kinds. */
 static const char *const clusters[] = {
     "{\"format\": \"shardplan/cluster/1\", \"name\": \"star\", \"device\": \"H100-SXM5\","
     " \"levels\": [{\"name\": \"node\", \"kind\": \"switch\", \"degree\": 512,"
     " \"bandwidth\": \"100 GB/s\", \"latency\": \"2 us\"}]}",
-    "dgx-h100:64"};
+    "dgx-h100:64", "a100-v100-mixed"};
 
 struct tally {
     uint32_t seen, unlike;
@@ -230,6 +230,12 @@ START_TEST(every_shape_on_nodes)
 }
 END_TEST
 
+START_TEST(every_shape_on_two_kinds)
+{
+    hold_all("toy-4l", clusters[2]);
+}
+END_TEST
+
 /* Powers of two, and a three now and then. */
 static void draw_large(struct random *random, struct group *shape)
 {
@@ -261,4 +267,5 @@ START_TEST(large_ones_too)
 }
 END_TEST
 
-TAP_MAIN("sim_unfold", every_shape_on_a_star, every_shape_on_nodes, large_ones_too)
+TAP_MAIN("sim_unfold", every_shape_on_a_star, every_shape_on_nodes, every_shape_on_two_kinds,
+         large_ones_too)

@@ -1,0 +1,2 @@
+simulate @
+exit 0
