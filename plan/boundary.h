@@ -31,9 +31,8 @@ struct boundary {
     uint32_t slowest; /* place with the longest way to the next stage, alone */
 };
 
-/* Scratch: the arena is as before. */
-void boundary_find(const struct work *work, uint32_t stage, struct arena *arena,
-                   struct boundary *out);
+/* out: [stage]. Scratch: the arena is as before. */
+void boundary_find(const struct work *work, struct arena *arena, struct boundary *out);
 /* How many times the bytes of one message cross the narrowest link in the time that the way from
  * place `from` of the stage alone would need for them once: at least 1. */
 double boundary_find_crowding(const struct work *work, uint32_t stage, uint32_t from,

@@ -192,9 +192,7 @@ static double marginal_s(double one_s, double two_s)
 static const struct boundary *find_boundaries(const struct work *work, struct arena *arena)
 {
     struct boundary *boundaries = ARENA_PUSH(arena, struct boundary, work->shape.stages);
-    for (uint32_t stage = 0; stage < work->shape.stages; stage++) {
-        boundary_find(work, stage, arena, &boundaries[stage]);
-    }
+    boundary_find(work, arena, boundaries);
     return boundaries;
 }
 
