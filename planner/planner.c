@@ -213,20 +213,12 @@ static bool search_space(const struct problem *problem, const struct estimator *
     if (any) {
         search_nodes(&search);
         answer_fill(&search, out);
-        out->resorted = false;
         seed_merge(options, arena, out);
     } else {
         answer_refuse(&search, diag);
     }
     planner_close(&search);
     return any;
-}
-
-void planner_ask(struct planner_pins *pins)
-{
-    for (uint32_t i = 0; i < policy_table_count; i++) {
-        pins->policy_asked[i] = policy_table[i]->on_demand;
-    }
 }
 
 /* Plans of the space. */
@@ -246,21 +238,29 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
                     struct planner_result *out, struct diag *diag)
 {
     assert(options->top > 0);
-    if (!are_there(problem, &options->pins, diag) ||
-        !search_space(problem, estimator, options, arena, out, diag)) {
-        return false;
-    }
-    if (out->count > 0 || !options->resorts) {
-        return true;
-    }
+    return are_there(problem, &options->pins, diag) &&
+           search_space(problem, estimator, options, arena, out, diag);
+}
+
+const struct ranked_plan *planner_search_on_demand(const struct problem *problem,
+                                                   const struct estimator *estimator,
+                                                   const struct planner_options *options,
+                                                   struct arena *arena)
+{
     struct planner_options more = *options;
-    planner_ask(&more.pins);
-    if (count_plans(problem, estimator, &more, arena) == out->certificate.space_size) {
-        return true;
+    struct planner_result *result = ARENA_PUSH(arena, struct planner_result, 1);
+    struct diag quiet;
+    diag_init(&quiet, arena);
+    more.top = 1;
+    for (uint32_t i = 0; i < policy_table_count; i++) {
+        more.pins.policy_asked[i] = policy_table[i]->on_demand;
     }
-    const bool good = search_space(problem, estimator, &more, arena, out, diag);
-    out->resorted = true;
-    return good;
+    if (count_plans(problem, estimator, &more, arena) ==
+            count_plans(problem, estimator, options, arena) ||
+        !search_space(problem, estimator, &more, arena, result, &quiet) || result->count == 0) {
+        return NULL;
+    }
+    return &result->plans[0];
 }
 
 /* Counts per block from the layers that the plan states. */

@@ -63,7 +63,6 @@ struct planner_options {
     struct planner_pins pins;
     uint32_t top;                   /* plans wanted, >= 1 */
     bool no_prune;                  /* evaluate every leaf */
-    bool resorts;                   /* where nothing fits, policies on demand are tried as well */
     uint64_t budget;                /* leaves to evaluate at most, 0: no limit */
     /* Called before each mesh that a pass looks at, with no effect on the answer; NULL: nobody
      * asks. */
@@ -98,18 +97,19 @@ struct planner_result {
     struct ranked_plan least_over;
     double least_over_bytes;
     struct certificate certificate;
-    bool resorted;                  /* nothing fits without policies on demand: all of this is about
-                                     * the space that has them */
 };
-
-/* Policies on demand that are not pinned are tried. */
-void planner_ask(struct planner_pins *pins);
 
 /* False only on a fault of the question (an empty space: how many meshes broke what, code P46x);
  * "nothing fits" is an ordinary result. */
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena,
                     struct planner_result *out, struct diag *diag);
+/* Where nothing fits: the best plan with policies on demand that are not pinned. NULL: none fits
+ * either, or there are none. */
+const struct ranked_plan *planner_search_on_demand(const struct problem *problem,
+                                                   const struct estimator *estimator,
+                                                   const struct planner_options *options,
+                                                   struct arena *arena);
 
 /* Does any plan of the space fit in memory? Much cheaper than to search for one. False for an
  * empty space too. */

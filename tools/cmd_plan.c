@@ -126,7 +126,6 @@ static void push_answer(struct command *command, const struct question *question
             both_judges_push(command, question, &answer->judges, out);
         }
     }
-    json_push_key_bool(out, "resorted", answer->result.resorted);
     report_push_certificate(&answer->result.certificate, out);
     objective_push(&answer->choice, out);
     push_alternatives(command, question, answer, out);
@@ -232,11 +231,6 @@ static void dump_people(struct command *command, const struct question *question
         dump_front(command, answer);
         return;
     }
-    if (result->resorted) {
-        text_push(&command->out,
-                  "Nothing fits without the hosts' memory; " PLAN_FLAGS_OFFLOAD
-                  " none says how much lacks, which\nlarger cluster would do. With it:\n\n");
-    }
     report_dump_verdict(command, question, &answer->verdicts[0]);
     dump_unshared(command, answer);
     report_dump_run(command, question, result->plans[0].estimate.step_s);
@@ -290,15 +284,10 @@ static bool search(struct command *command, const struct question *question, str
     progress_init(&progress);
     answer->options.progress = progress_push;
     answer->options.progress_state = &progress;
-    answer->options.resorts = true;
     const bool found = planner_search(&question->problem, &question->estimator, &answer->options,
                                       command->arena, &answer->result, command->diag);
     progress_release(&progress);
     answer->options.progress = NULL;
-    answer->options.resorts = false;
-    if (found && answer->result.resorted) {
-        planner_ask(&answer->options.pins); /* what is asked next is about that space */
-    }
     answer->search_s = command_now_s() - start_s;
     answer->best_s =
         found && answer->result.count > 0 ? answer->result.plans[0].estimate.step_s : 0.0;

@@ -125,7 +125,7 @@ static struct flag other_flag(const struct flag *stated, bool searched)
     flag.searchable = searched;
     flag.absent = !searched ? flag.absent
                   : strcmp(flag.name, PLAN_FLAGS_OFFLOAD) == 0
-                      ? "searched where nothing fits without"
+                      ? "none; where nothing fits, what it would give is said"
                       : "searched";
     if (flag.kind == FLAG_CHOICE && flag.choices == NULL) {
         flag.choices = schedule_names();

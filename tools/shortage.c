@@ -46,6 +46,29 @@ static uint32_t find_degree(struct command *command, const struct question *ques
     return above;
 }
 
+/* Does it fit with what is tried on demand only? */
+static const struct ranked_plan *find_on_demand(struct command *command,
+                                                const struct question *question,
+                                                const struct planner_options *options)
+{
+    return planner_search_on_demand(&question->problem, &question->estimator, options,
+                                    command->arena);
+}
+
+static void push_on_demand(struct command *command, const struct question *question,
+                           const struct ranked_plan *found, struct json_writer *out)
+{
+    json_push_key(out, "fits_on_demand");
+    if (found == NULL) {
+        json_push_null(out);
+        return;
+    }
+    json_push_object(out);
+    json_push_key_double(out, "step_s", found->estimate.step_s);
+    report_push_configuration(command, &question->problem, found->plan, out);
+    json_pop_object(out);
+}
+
 static void push_least_over(struct command *command, const struct question *question,
                             const struct ranked_plan *least_over, struct json_writer *out)
 {
@@ -78,6 +101,7 @@ void shortage_push(struct command *command, const struct question *question,
     json_push_key(out, "nothing_fits");
     json_push_object(out);
     push_least_over(command, question, &result->least_over, out);
+    push_on_demand(command, question, find_on_demand(command, question, options), out);
     json_push_key(out, "fits_with_devices");
     if (degree == 0) {
         json_push_null(out);
@@ -108,6 +132,20 @@ static void dump_larger(struct command *command, const struct question *question
         degree, last);
 }
 
+static void dump_on_demand(struct command *command, const struct question *question,
+                           const struct ranked_plan *found)
+{
+    if (found == NULL) {
+        return;
+    }
+    text_push(&command->out,
+              "\nWith the hosts' memory (" PLAN_FLAGS_OFFLOAD
+              " search) it fits here, at %s per step:\n\n",
+              report_seconds(command->arena, found->estimate.step_s));
+    report_dump_flags(command, "", found->plan, &question->runtime);
+    report_dump_host(command, question, &found->estimate);
+}
+
 void shortage_dump(struct command *command, const struct question *question,
                    const struct planner_options *options, const struct planner_result *result)
 {
@@ -120,4 +158,5 @@ void shortage_dump(struct command *command, const struct question *question,
         report_dump_shortage(command, &result->least_over.estimate);
     }
     dump_larger(command, question, find_degree(command, question, options));
+    dump_on_demand(command, question, find_on_demand(command, question, options));
 }
