@@ -276,6 +276,41 @@ static void fill_page(struct walk *walk, struct collective_page *page)
     }
 }
 
+/* Path of a group's round trip from rank 0, if all its paths are alike. */
+static bool find_trip(struct walk *walk, struct path_class *out)
+{
+    const uint32_t ranks = walk->shape.ranks;
+    for (uint32_t rank = 1; rank < ranks; rank++) {
+        struct path path;
+        find_path(walk, device_of(walk, rank - 1), device_of(walk, rank), &path);
+        const struct path_class near = class_of(&path, 1.0 / (double)walk->chunk_count, false);
+        find_path(walk, device_of(walk, 0), device_of(walk, rank), &path);
+        const struct path_class far = class_of(&path, 1.0 / (double)walk->chunk_count, false);
+        *out = rank == 1 ? near : *out;
+        if (!same_class(&near, &far) || !same_class(&near, out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Are the paths of all groups that stand for each other as that? */
+static bool are_trips_alike(struct walk *walk, const struct path_class *first)
+{
+    const struct collective_place *place = walk->place;
+    bool alike = true;
+    for (uint32_t base = 0; base < place->crowd.places && alike; base++) {
+        if (rank_group_begins(place->group, base) &&
+            rank_crowd_is_like(&place->crowd, place->base, base)) {
+            struct path_class own;
+            walk->base = base;
+            alike = find_trip(walk, &own) && same_class(&own, first);
+        }
+    }
+    walk->base = place->base;
+    return alike;
+}
+
 /* Rounds of a staggered program wait for each other only along chains, so rounds of unequal
  * length would not add up; on paths that are all alike the longest chain has every round (a law
  * of the members; so is one message per port and round). Paths are alike when all ranks share
@@ -285,22 +320,16 @@ static bool fill_staggered(struct walk *walk, struct collective_page *page)
 {
     const struct collective_group *shape = &walk->shape;
     const struct collective_place *place = walk->place;
+    struct path_class trip;
     if ((shape->inner != 1 && shape->inner != shape->ranks) ||
-        collective_group_meets(place->cluster, place->group, &place->crowd, walk->book->arena)) {
+        collective_group_meets(place->cluster, place->group, &place->crowd, walk->book->arena) ||
+        (shape->ranks > 1 && (!find_trip(walk, &trip) || !are_trips_alike(walk, &trip)))) {
         return false;
     }
     struct collective_phase *phase = push_phase(page, walk->book->arena);
     phase->repeat = walk->member->round_count(walk->kind, shape);
-    for (uint32_t rank = 1; rank < shape->ranks; rank++) {
-        struct path path;
-        find_path(walk, device_of(walk, rank - 1), device_of(walk, rank), &path);
-        const struct path_class near = class_of(&path, 1.0 / (double)walk->chunk_count, false);
-        find_path(walk, device_of(walk, 0), device_of(walk, rank), &path);
-        const struct path_class far = class_of(&path, 1.0 / (double)walk->chunk_count, false);
-        if (!same_class(&near, &far) || (rank > 1 && !same_class(&near, &phase->classes[0]))) {
-            return false;
-        }
-        add_class(walk->book->arena, phase, &near);
+    if (shape->ranks > 1) {
+        add_class(walk->book->arena, phase, &trip);
     }
     return true;
 }

@@ -49,10 +49,9 @@ static void read_graph(bool ends, uint32_t stages, const char *bandwidth, bool h
 }
 
 /* So many stages, data parallel inside them; false: no plan of that schedule. */
-static bool lay_out(const struct schedule *schedule, uint32_t stages, uint32_t chunks,
-                    struct judged *judged)
+static bool lay_out(const struct schedule *schedule, uint32_t stages, uint32_t lanes,
+                    uint32_t chunks, struct judged *judged)
 {
-    const uint32_t lanes = cluster.device_count / stages;
     memset(judged, 0, sizeof *judged);
     judged->group.mesh[0] = (struct mesh_dim){.dim = the_dim("dp"), .degree = lanes};
     judged->group.mesh[1] = (struct mesh_dim){.dim = the_dim("pp"), .degree = stages};
@@ -62,6 +61,7 @@ static bool lay_out(const struct schedule *schedule, uint32_t stages, uint32_t c
                       .group_count = 1,
                       .schedule = {.schedule = schedule, .micro_batch = 1, .chunks = chunks}};
     setup.global_batch = MICRO_BATCHES * lanes;
+    setup.spare_devices = cluster.device_count - stages * lanes;
     if (LAYERS % (stages * chunks) != 0 || !build_work(judged)) {
         return false;
     }
@@ -139,7 +139,8 @@ static void hold_shapes(bool ends, uint32_t stages, uint32_t bandwidth, bool hal
         for (uint32_t chunks = 1; chunks <= 4; chunks *= 2) {
             const struct arena_mark mark = arena_find_mark(&arena);
             struct judged judged;
-            if (lay_out(schedule_table[i], stages, chunks, &judged)) {
+            if (lay_out(schedule_table[i], stages, cluster.device_count / stages, chunks,
+                        &judged)) {
                 hold_plan(&judged, ends, bandwidths[bandwidth].bandwidth_Bps, half, tally);
             }
             arena_pop(&arena, mark);
@@ -173,4 +174,30 @@ START_TEST(stages_on_lines_of_their_own)
 }
 END_TEST
 
-TAP_MAIN("sim_lines", stages_at_both_ends_of_a_line, stages_on_lines_of_their_own)
+/* Two stages of three ranks: the first three are at one end, the others at both. The sums of the
+ * second stage are what the step waits for, whichever is priced first. */
+START_TEST(a_group_at_both_ends_sets_the_pace)
+{
+    begin("toy-gqa-8l");
+    for (uint32_t i = 0; i < 2 * COUNT_OF(bandwidths); i++) {
+        struct judged judged;
+        struct costmodel costmodel;
+        struct sim_options options = sim_full_options();
+        struct sim_result ranks;
+        read_graph(true, 2, bandwidths[i / 2].text, i % 2 == 1);
+        ck_assert(lay_out(schedule_find("1f1b"), 2, 3, 1, &judged));
+        price(&judged, &costmodel);
+        options.fold = SIM_RANKS;
+        simulate(&judged, &options, false, &ranks);
+        ck_assert_msg(judged.estimate.step_s > 0.97 * ranks.estimate.step_s &&
+                          judged.estimate.step_s < 1.1 * ranks.estimate.step_s,
+                      "%s: %g s, rank by rank %g s", bandwidths[i / 2].text, judged.estimate.step_s,
+                      ranks.estimate.step_s);
+        costmodel_release(&costmodel);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+TAP_MAIN("sim_lines", stages_at_both_ends_of_a_line, stages_on_lines_of_their_own,
+         a_group_at_both_ends_sets_the_pace)
