@@ -82,6 +82,9 @@ static bool is_held(struct walk *walk, const struct moment *moment)
 
 static void note_places(struct walk *walk)
 {
+    if (walk->capacity == 0) {
+        return;
+    }
     memset(walk->places, 0, 2 * (size_t)walk->capacity * sizeof *walk->places);
     for (uint32_t i = 0; i < walk->count; i++) {
         *place_of(walk, walk->moments[i].digest) = i + 1;
