@@ -2,10 +2,13 @@
  *
  * In how many ways the stages from one on can take the layers from one on is known beforehand, so
  * no path of the walk ends without a partition, but for what passes before; where there are too
- * many the walk does not begin. */
+ * many, or too many layers to count them, the walk does not begin. */
 #include <string.h>
 
 #include "planner/partition.h"
+
+/* Every stage may begin with any layer and hold any number: what a count of the ways may ask. */
+#define ASKED_MAX 4e6
 
 struct walk {
     const struct partition_problem *problem;
@@ -80,6 +83,9 @@ bool partition_each(const struct partition_problem *problem,
                     const struct partition_visitor *visitor, struct arena *arena)
 {
     const size_t ends = problem->layers + 1;
+    if ((double)problem->layers * problem->layers > ASKED_MAX) {
+        return false;
+    }
     struct walk walk = {.problem = problem,
                         .visitor = visitor,
                         .ways = ARENA_PUSH(arena, double, (problem->stages + 1) * ends),

@@ -233,12 +233,31 @@ static uint64_t count_plans(const struct problem *problem, const struct estimato
     return plans;
 }
 
+/* Deeper models have more chunks per stage to choose from, with more slots in their streams, than
+ * can be looked at. */
+#define LAYERS_MAX 1024u
+
+static bool is_searchable(const struct problem *problem, const struct planner_pins *pins,
+                          struct diag *diag)
+{
+    const uint32_t layers = plan_count_layers(problem->model);
+    if (layers <= LAYERS_MAX || pins->chunks != 0) {
+        return true;
+    }
+    diag_push(diag, DIAG_P461, (struct diag_place){0},
+              "--vpp 1, or another number of chunks per stage, leaves few enough plans",
+              "model '%s' has %u layers: with more than %u the chunks per stage must be given",
+              problem->model->name, layers, LAYERS_MAX);
+    return false;
+}
+
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena,
                     struct planner_result *out, struct diag *diag)
 {
     assert(options->top > 0);
     return are_there(problem, &options->pins, diag) &&
+           is_searchable(problem, &options->pins, diag) &&
            search_space(problem, estimator, options, arena, out, diag);
 }
 

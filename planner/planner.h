@@ -99,8 +99,8 @@ struct planner_result {
     struct certificate certificate;
 };
 
-/* False only on a fault of the question (an empty space: how many meshes broke what, code P46x);
- * "nothing fits" is an ordinary result. */
+/* False only on a fault of the question (an empty space: how many meshes broke what; one that is
+ * too wide; codes P46x); "nothing fits" is an ordinary result. */
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena,
                     struct planner_result *out, struct diag *diag);

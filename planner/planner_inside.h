@@ -464,7 +464,7 @@ void pending_leave(struct search *search);
 void pending_judge(struct search *search);
 
 /* --- stream_cache.c --------------------------------------------------------------------------- */
-#define STREAM_ARENA_BYTES (28u << 20)
+#define STREAM_ARENA_BYTES (24u << 20)
 const struct stream *stream_cache_find(struct search *search, const struct form *form,
                                        const struct schedule_shape *shape);
 /* Empties the streams when they have grown over that. */
