@@ -63,13 +63,13 @@ void answer_fill(struct search *search, struct planner_result *out)
         fill_ranked(search, &search->best[i], &out->plans[i]);
     }
     struct certificate *certificate = &search->certificate;
+    if (!certificate->complete && search->open_s > 0.0) {
+        certificate->lower_bound_s = number_smaller(search->open_s, certificate->lower_bound_s);
+    }
     if (out->count > 0) {
         const double best = search->best[0].step_s;
         if (certificate->complete || certificate->lower_bound_s > best) {
             certificate->lower_bound_s = best;
-        }
-        if (!certificate->complete && search->open_s > 0.0) {
-            certificate->lower_bound_s = number_smaller(search->open_s, certificate->lower_bound_s);
         }
         certificate->gap_frac = (best - certificate->lower_bound_s) / best;
         certificate->placement_bound_s =

@@ -192,7 +192,7 @@ static void find_places(const struct search *search, const struct shard_mesh *me
     for (uint32_t i = 0; i < mesh->atom_count && nests; i++) {
         const struct shard_atom *atom = &mesh->atoms[i];
         const struct rank_group group = {
-            .ranks = atom->size, .step_count = 1, .steps = {{atom->stride, atom->size}}};
+            .ranks = atom->size, .step_count = 1, .steps = {{atom->stride, atom->size, 1}}};
         uint64_t crossed[LEVEL_MAX];
         nests = rank_nest_find(cluster, &group, crossed);
         places[i] = TEXT_DIGEST_SEED;

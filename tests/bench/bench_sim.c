@@ -46,7 +46,7 @@ static void bench_collective(const char *member, uint32_t ranks, bool skewed)
 {
     const struct arena_mark mark = arena_find_mark(&arena);
     const struct cluster cluster = star(ranks);
-    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks}}};
+    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks, 1}}};
     struct prices prices;
     struct random random;
     double *arrival_s = ARENA_PUSH(&arena, double, ranks);

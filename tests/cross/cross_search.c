@@ -1,5 +1,6 @@
 /* The search against visiting everything: random small problems, each plan judged one by one, in
- * every placement of its layers. $SEARCH_PROBLEMS: how many, instead of PROBLEMS. */
+ * every placement of its layers. $SEARCH_PROBLEMS: how many, instead of PROBLEMS; $SEARCH_FIRST: from
+ * that number on. */
 #include "tests/cross/all_placements.h"
 #include "tests/cross/visit_all.h"
 #include "tests/samples.h"
@@ -200,6 +201,15 @@ static uint32_t count_problems(void)
     return asked > 0 && asked <= 1000000 ? (uint32_t)asked : count_samples(PROBLEMS);
 }
 
+/* Of the kind that was wrong once: stopped with nothing found while placements were left for later. */
+static const uint32_t once_wrong[] = {4821};
+
+static uint32_t find_first(void)
+{
+    const char *text = getenv("SEARCH_FIRST");
+    return text == NULL ? 0 : (uint32_t)strtoul(text, NULL, 10);
+}
+
 static void print_kinds(void)
 {
     for (uint32_t i = 0; i < 4; i++) {
@@ -258,19 +268,27 @@ static bool try_problem(uint32_t index)
     return true;
 }
 
+static void ask(uint32_t index)
+{
+    arena_init(&arena);
+    arena_init(&judged);
+    diag_init(&diag, &arena);
+    if (try_problem(index)) {
+        costmodel_release(&question.costmodel);
+    }
+    arena_release(&judged);
+    arena_release(&arena);
+}
+
 START_TEST(search_finds_what_visiting_everything_finds)
 {
     begin();
     const uint32_t problems = count_problems();
-    for (uint32_t index = 0; tallies.asked < problems; index++) {
-        arena_init(&arena);
-        arena_init(&judged);
-        diag_init(&diag, &arena);
-        if (try_problem(index)) {
-            costmodel_release(&question.costmodel);
-        }
-        arena_release(&judged);
-        arena_release(&arena);
+    for (uint32_t i = 0; i < sizeof once_wrong / sizeof once_wrong[0]; i++) {
+        ask(once_wrong[i]);
+    }
+    for (uint32_t index = find_first(); tallies.asked < problems; index++) {
+        ask(index);
     }
     fprintf(
         stderr,

@@ -78,7 +78,7 @@ static struct collective_choice price(struct collective_book *book, const struct
 static void compare(struct collective_book *book, const struct cluster *cluster, uint32_t ranks,
                     double bytes)
 {
-    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks}}};
+    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks, 1}}};
     struct collective_group shape;
     collective_group_find(cluster, &group, 0, &shape);
     for (uint32_t i = 0; i < collective_table_count; i++) {
@@ -146,7 +146,7 @@ END_TEST
  * max-min fair shares and ranks that need not wait are never slower. */
 static void bound_members(const struct cluster *cluster, uint32_t ranks)
 {
-    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks}}};
+    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks, 1}}};
     struct collective_book *book = collective_book_init(&arena);
     for (uint32_t i = 0; i < collective_table_count * COLLECTIVE_KIND_COUNT; i++) {
         const struct collective *member = collective_table[i / COLLECTIVE_KIND_COUNT];
@@ -179,7 +179,7 @@ END_TEST
 static double run_s(const struct cluster *cluster, const char *member, enum collective_kind kind,
                     uint32_t ranks, double bytes)
 {
-    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks}}};
+    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks, 1}}};
     const struct collective_choice choice = {NULL, 0, 1, 0};
     return simulate(cluster, collective_find(member), kind, &group, &choice, bytes);
 }
@@ -221,7 +221,7 @@ START_TEST(a_late_rank)
     struct cluster cluster;
     build_cluster(&cluster, make_level(LEVEL_SWITCH, 4, 1 * GBPS, 0, "raw"),
                   (struct level){.degree = 1});
-    const struct rank_group group = {.ranks = 4, .step_count = 1, .steps = {{1, 4}}};
+    const struct rank_group group = {.ranks = 4, .step_count = 1, .steps = {{1, 4, 1}}};
     const double arrival_s[] = {0, 0, 5, 0};
     const struct collective_run_request request = {.cluster = &cluster,
                                                    .prices = &prices,
@@ -250,7 +250,7 @@ START_TEST(the_best_is_taken)
     struct cluster cluster;
     build_cluster(&cluster, make_level(LEVEL_SWITCH, 8, 450 * GBPS, 0, "nvlink4"),
                   (struct level){.degree = 1});
-    const struct rank_group group = {.ranks = 8, .step_count = 1, .steps = {{1, 8}}};
+    const struct rank_group group = {.ranks = 8, .step_count = 1, .steps = {{1, 8, 1}}};
     for (size_t i = 1; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct collective_run_request request = {.cluster = &cluster,
                                                  .prices = &prices,

@@ -45,7 +45,7 @@ static inline bool peers_collective(const struct peers_collective *asked, struct
 {
     const struct cluster cluster = peers_cluster(asked->level, asked->ranks);
     const struct rank_group group = {
-        .ranks = asked->ranks, .step_count = 1, .steps = {{1, asked->ranks}}};
+        .ranks = asked->ranks, .step_count = 1, .steps = {{1, asked->ranks, 1}}};
     struct prices prices;
     const struct collective_run_request request = {.cluster = &cluster,
                                                    .prices = &prices,

@@ -24,7 +24,7 @@ static double run_late(struct level level, enum collective_kind kind, const char
                               .device_count = ranks,
                               .level_count = 1};
     cluster.levels[0] = level;
-    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks}}};
+    const struct rank_group group = {.ranks = ranks, .step_count = 1, .steps = {{1, ranks, 1}}};
     struct prices prices;
     struct collective_run_result result;
     const struct collective_run_request request = {.cluster = &cluster,

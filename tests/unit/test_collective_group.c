@@ -27,22 +27,30 @@ static const struct {
     bool reduces;
 } rows[] = {
     {"one device", {.ranks = 1}, 3, 1, false},
-    {"a node", {.ranks = 8, .step_count = 1, .steps = {{1, 8}}}, 16, 8, true},
-    {"half a node", {.ranks = 4, .step_count = 1, .steps = {{1, 4}}}, 20, 4, true},
-    {"every other of a node", {.ranks = 4, .step_count = 1, .steps = {{2, 4}}}, 9, 4, true},
-    {"across a border", {.ranks = 2, .step_count = 1, .steps = {{1, 2}}}, 7, 1, false},
-    {"uneven across a border", {.ranks = 3, .step_count = 1, .steps = {{1, 3}}}, 6, 1, false},
-    {"half and half", {.ranks = 8, .step_count = 1, .steps = {{1, 8}}}, 4, 4, false},
-    {"4 and 8", {.ranks = 12, .step_count = 1, .steps = {{1, 12}}}, 4, 4, false},
-    {"2, 8 and 2", {.ranks = 12, .step_count = 1, .steps = {{1, 12}}}, 6, 2, false},
-    {"a rack", {.ranks = 32, .step_count = 1, .steps = {{1, 32}}}, 32, 8, false},
-    {"all", {.ranks = 128, .step_count = 1, .steps = {{1, 128}}}, 0, 8, true},
-    {"one of each node of a rack", {.ranks = 4, .step_count = 1, .steps = {{8, 4}}}, 35, 1, false},
-    {"one of each node", {.ranks = 16, .step_count = 1, .steps = {{8, 16}}}, 5, 4, true},
-    {"one of each rack", {.ranks = 4, .step_count = 1, .steps = {{32, 4}}}, 0, 1, true},
-    {"two of each node", {.ranks = 8, .step_count = 2, .steps = {{1, 2}, {8, 4}}}, 2, 2, false},
-    {"nodes first", {.ranks = 8, .step_count = 2, .steps = {{8, 4}, {1, 2}}}, 2, 1, false},
-    {"racks first", {.ranks = 16, .step_count = 2, .steps = {{32, 4}, {8, 4}}}, 0, 1, true},
+    {"a node", {.ranks = 8, .step_count = 1, .steps = {{1, 8, 1}}}, 16, 8, true},
+    {"half a node", {.ranks = 4, .step_count = 1, .steps = {{1, 4, 1}}}, 20, 4, true},
+    {"every other of a node", {.ranks = 4, .step_count = 1, .steps = {{2, 4, 1}}}, 9, 4, true},
+    {"across a border", {.ranks = 2, .step_count = 1, .steps = {{1, 2, 1}}}, 7, 1, false},
+    {"uneven across a border", {.ranks = 3, .step_count = 1, .steps = {{1, 3, 1}}}, 6, 1, false},
+    {"half and half", {.ranks = 8, .step_count = 1, .steps = {{1, 8, 1}}}, 4, 4, false},
+    {"4 and 8", {.ranks = 12, .step_count = 1, .steps = {{1, 12, 1}}}, 4, 4, false},
+    {"2, 8 and 2", {.ranks = 12, .step_count = 1, .steps = {{1, 12, 1}}}, 6, 2, false},
+    {"a rack", {.ranks = 32, .step_count = 1, .steps = {{1, 32, 1}}}, 32, 8, false},
+    {"all", {.ranks = 128, .step_count = 1, .steps = {{1, 128, 1}}}, 0, 8, true},
+    {"one of each node of a rack",
+     {.ranks = 4, .step_count = 1, .steps = {{8, 4, 1}}},
+     35,
+     1,
+     false},
+    {"one of each node", {.ranks = 16, .step_count = 1, .steps = {{8, 16, 1}}}, 5, 4, true},
+    {"one of each rack", {.ranks = 4, .step_count = 1, .steps = {{32, 4, 1}}}, 0, 1, true},
+    {"two of each node",
+     {.ranks = 8, .step_count = 2, .steps = {{1, 2, 1}, {8, 4, 1}}},
+     2,
+     2,
+     false},
+    {"nodes first", {.ranks = 8, .step_count = 2, .steps = {{8, 4, 1}, {1, 2, 1}}}, 2, 1, false},
+    {"racks first", {.ranks = 16, .step_count = 2, .steps = {{32, 4, 1}, {8, 4, 1}}}, 0, 1, true},
 };
 
 START_TEST(test_levels)
@@ -67,8 +75,8 @@ START_TEST(test_levels_of_one_are_passed_over)
     struct cluster cluster = racks();
     cluster.levels[0].degree = 1;
     cluster.device_count = 16;
-    const struct rank_group rack = {.ranks = 4, .step_count = 1, .steps = {{1, 4}}};
-    const struct rank_group all = {.ranks = 16, .step_count = 1, .steps = {{1, 16}}};
+    const struct rank_group rack = {.ranks = 4, .step_count = 1, .steps = {{1, 4, 1}}};
+    const struct rank_group all = {.ranks = 16, .step_count = 1, .steps = {{1, 16, 1}}};
     struct collective_group group;
     collective_group_find(&cluster, &rack, 4, &group);
     ck_assert_uint_eq(group.inner, 4);
@@ -115,7 +123,7 @@ START_TEST(test_levels_keep_their_promise)
     const uint32_t strides[] = {1, 2, 3, 4, 8, 16, 32};
     for (uint32_t i = 0; i < 7 * 16; i++) {
         const struct rank_group group = {
-            .ranks = 1 + i % 16, .step_count = 1, .steps = {{strides[i / 16], 1 + i % 16}}};
+            .ranks = 1 + i % 16, .step_count = 1, .steps = {{strides[i / 16], 1 + i % 16, 1}}};
         const uint32_t reach = strides[i / 16] * (i % 16);
         for (uint32_t base = 0; base + reach < cluster.device_count; base++) {
             expect_promise(&cluster, &group, base);
@@ -129,7 +137,7 @@ START_TEST(test_large_groups)
     struct cluster cluster = racks();
     cluster.levels[2].degree = 3200;
     cluster.device_count = 102400;
-    const struct rank_group all = {.ranks = 102400, .step_count = 1, .steps = {{1, 102400}}};
+    const struct rank_group all = {.ranks = 102400, .step_count = 1, .steps = {{1, 102400, 1}}};
     struct collective_group group;
     collective_group_find(&cluster, &all, 0, &group);
     ck_assert_uint_eq(group.inner, 8);
@@ -183,7 +191,7 @@ static struct cluster read_graph(const char *text)
 static struct collective_group find_in_graph(const struct cluster *cluster, uint32_t base,
                                              uint32_t stride, uint32_t size)
 {
-    const struct rank_group ranks = {.ranks = size, .step_count = 1, .steps = {{stride, size}}};
+    const struct rank_group ranks = {.ranks = size, .step_count = 1, .steps = {{stride, size, 1}}};
     struct collective_group group;
     collective_group_find(cluster, &ranks, base, &group);
     return group;
@@ -268,18 +276,18 @@ static const struct {
     uint32_t base;
     const char *axes; /* "4o 6-": size, o closed, - open */
 } grid_rows[] = {
-    {"a pair", {.ranks = 2, .step_count = 1, .steps = {{1, 2}}}, 0, ""},
-    {"all first ones", {.ranks = 24, .step_count = 1, .steps = {{2, 24}}}, 0, "4o 6-"},
-    {"all second ones", {.ranks = 24, .step_count = 1, .steps = {{2, 24}}}, 1, "4o 6-"},
-    {"all of both", {.ranks = 48, .step_count = 1, .steps = {{1, 48}}}, 0, ""},
-    {"a row", {.ranks = 4, .step_count = 1, .steps = {{2, 4}}}, 8, "4o"},
-    {"half a row", {.ranks = 2, .step_count = 1, .steps = {{2, 2}}}, 8, "2-"},
-    {"every other of a row", {.ranks = 2, .step_count = 1, .steps = {{4, 2}}}, 8, "2o"},
-    {"a column", {.ranks = 6, .step_count = 1, .steps = {{8, 6}}}, 2, "6-"},
-    {"a box", {.ranks = 4, .step_count = 2, .steps = {{2, 2}, {8, 2}}}, 0, "2- 2-"},
-    {"a box, columns first", {.ranks = 4, .step_count = 2, .steps = {{8, 2}, {2, 2}}}, 0, ""},
-    {"a row and a half", {.ranks = 6, .step_count = 1, .steps = {{2, 6}}}, 0, ""},
-    {"across the end of a row", {.ranks = 4, .step_count = 1, .steps = {{2, 4}}}, 4, ""},
+    {"a pair", {.ranks = 2, .step_count = 1, .steps = {{1, 2, 1}}}, 0, ""},
+    {"all first ones", {.ranks = 24, .step_count = 1, .steps = {{2, 24, 1}}}, 0, "4o 6-"},
+    {"all second ones", {.ranks = 24, .step_count = 1, .steps = {{2, 24, 1}}}, 1, "4o 6-"},
+    {"all of both", {.ranks = 48, .step_count = 1, .steps = {{1, 48, 1}}}, 0, ""},
+    {"a row", {.ranks = 4, .step_count = 1, .steps = {{2, 4, 1}}}, 8, "4o"},
+    {"half a row", {.ranks = 2, .step_count = 1, .steps = {{2, 2, 1}}}, 8, "2-"},
+    {"every other of a row", {.ranks = 2, .step_count = 1, .steps = {{4, 2, 1}}}, 8, "2o"},
+    {"a column", {.ranks = 6, .step_count = 1, .steps = {{8, 6, 1}}}, 2, "6-"},
+    {"a box", {.ranks = 4, .step_count = 2, .steps = {{2, 2, 1}, {8, 2, 1}}}, 0, "2- 2-"},
+    {"a box, columns first", {.ranks = 4, .step_count = 2, .steps = {{8, 2, 1}, {2, 2, 1}}}, 0, ""},
+    {"a row and a half", {.ranks = 6, .step_count = 1, .steps = {{2, 6, 1}}}, 0, ""},
+    {"across the end of a row", {.ranks = 4, .step_count = 1, .steps = {{2, 4, 1}}}, 4, ""},
 };
 
 START_TEST(test_grids)
@@ -387,7 +395,7 @@ END_TEST
 START_TEST(test_halves_of_nodes_repeat)
 {
     const struct cluster cluster = racks();
-    const struct rank_group all = {.ranks = 128, .step_count = 1, .steps = {{1, 128}}};
+    const struct rank_group all = {.ranks = 128, .step_count = 1, .steps = {{1, 128, 1}}};
     for (uint32_t block = 1; block <= 128; block *= 2) {
         ck_assert(collective_group_repeats(&cluster, &all, 0, block));
     }

@@ -11,13 +11,15 @@ static const struct {
     uint32_t devices[12];
 } rows[] = {
     {{.ranks = 1}, 7, {7}},
-    {{.ranks = 4, .step_count = 1, .steps = {{1, 4}}}, 8, {8, 9, 10, 11}},
-    {{.ranks = 3, .step_count = 1, .steps = {{4, 3}}}, 2, {2, 6, 10}},
-    {{.ranks = 2, .step_count = 1, .steps = {{12, 2}}}, 5, {5, 17}},
-    {{.ranks = 8, .step_count = 2, .steps = {{1, 4}, {12, 2}}}, 4, {4, 5, 6, 7, 16, 17, 18, 19}},
-    {{.ranks = 6, .step_count = 2, .steps = {{12, 2}, {4, 3}}}, 1, {1, 13, 5, 17, 9, 21}},
-    {{.ranks = 4, .step_count = 3, .steps = {{1, 1}, {3, 4}, {99, 1}}}, 0, {0, 3, 6, 9}},
-    {{.ranks = 12, .step_count = 3, .steps = {{1, 2}, {10, 2}, {100, 3}}},
+    {{.ranks = 4, .step_count = 1, .steps = {{1, 4, 1}}}, 8, {8, 9, 10, 11}},
+    {{.ranks = 3, .step_count = 1, .steps = {{4, 3, 1}}}, 2, {2, 6, 10}},
+    {{.ranks = 2, .step_count = 1, .steps = {{12, 2, 1}}}, 5, {5, 17}},
+    {{.ranks = 8, .step_count = 2, .steps = {{1, 4, 1}, {12, 2, 1}}},
+     4,
+     {4, 5, 6, 7, 16, 17, 18, 19}},
+    {{.ranks = 6, .step_count = 2, .steps = {{12, 2, 1}, {4, 3, 1}}}, 1, {1, 13, 5, 17, 9, 21}},
+    {{.ranks = 4, .step_count = 3, .steps = {{1, 1, 1}, {3, 4, 1}, {99, 1, 1}}}, 0, {0, 3, 6, 9}},
+    {{.ranks = 12, .step_count = 3, .steps = {{1, 2, 1}, {10, 2, 1}, {100, 3, 1}}},
      0,
      {0, 1, 10, 11, 100, 101, 110, 111, 200, 201, 210, 211}},
 };
@@ -40,13 +42,13 @@ static const struct {
     struct rank_group group;
 } faults[] = {
     {"no ranks", {.ranks = 0}},
-    {"more ranks than digits", {.ranks = 5, .step_count = 1, .steps = {{1, 4}}}},
-    {"a size of nothing", {.ranks = 0, .step_count = 1, .steps = {{1, 0}}}},
-    {"a stride of nothing", {.ranks = 4, .step_count = 1, .steps = {{0, 4}}}},
-    {"two ranks on device 2", {.ranks = 6, .step_count = 2, .steps = {{1, 3}, {2, 2}}}},
-    {"equal strides", {.ranks = 4, .step_count = 2, .steps = {{4, 2}, {4, 2}}}},
+    {"more ranks than digits", {.ranks = 5, .step_count = 1, .steps = {{1, 4, 1}}}},
+    {"a size of nothing", {.ranks = 0, .step_count = 1, .steps = {{1, 0, 1}}}},
+    {"a stride of nothing", {.ranks = 4, .step_count = 1, .steps = {{0, 4, 1}}}},
+    {"two ranks on device 2", {.ranks = 6, .step_count = 2, .steps = {{1, 3, 1}, {2, 2, 1}}}},
+    {"equal strides", {.ranks = 4, .step_count = 2, .steps = {{4, 2, 1}, {4, 2, 1}}}},
     {"too many ranks",
-     {.ranks = 0, .step_count = 2, .steps = {{1, 1u << 16}, {1u << 16, 1u << 16}}}},
+     {.ranks = 0, .step_count = 2, .steps = {{1, 1u << 16, 1}, {1u << 16, 1u << 16, 1}}}},
     {"too many steps", {.ranks = 1, .step_count = RANK_STEP_MAX + 1}},
 };
 
@@ -62,12 +64,12 @@ END_TEST
 START_TEST(test_domains_are_those_that_ranks_lie_in)
 {
     static const struct rank_group groups[] = {
-        {.ranks = 8, .step_count = 1, .steps = {{1, 8}}},
-        {.ranks = 32, .step_count = 1, .steps = {{1, 32}}},
-        {.ranks = 4, .step_count = 1, .steps = {{2, 4}}},
-        {.ranks = 8, .step_count = 1, .steps = {{4, 8}}},
-        {.ranks = 4, .step_count = 1, .steps = {{64, 4}}},
-        {.ranks = 16, .step_count = 2, .steps = {{1, 2}, {8, 8}}},
+        {.ranks = 8, .step_count = 1, .steps = {{1, 8, 1}}},
+        {.ranks = 32, .step_count = 1, .steps = {{1, 32, 1}}},
+        {.ranks = 4, .step_count = 1, .steps = {{2, 4, 1}}},
+        {.ranks = 8, .step_count = 1, .steps = {{4, 8, 1}}},
+        {.ranks = 4, .step_count = 1, .steps = {{64, 4, 1}}},
+        {.ranks = 16, .step_count = 2, .steps = {{1, 2, 1}, {8, 8, 1}}},
         {.ranks = 1, .step_count = 0},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
