@@ -130,6 +130,9 @@ bool plan_check(const struct problem *problem, const struct plan *plan, struct d
 bool plan_is_legal(const struct problem *problem, const struct plan *plan);
 /* Can the judges cost it? Each thing they cannot is reported by name (code P48x). */
 bool plan_check_costed(const struct problem *problem, const struct plan *plan, struct diag *diag);
+/* What of that hangs on the question and the plan's policies alone. */
+bool plan_check_costed_question(const struct problem *problem, const struct plan *plan,
+                                struct diag *diag);
 
 /* Degree of a dim in the plan's first group: factor degree, fold degree, or 1. */
 uint32_t plan_find_degree(const struct plan *plan, const struct dim *dim);

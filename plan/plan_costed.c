@@ -130,14 +130,21 @@ static void check_policies(struct plan_rules *rules)
     }
 }
 
-bool plan_check_costed(const struct problem *problem, const struct plan *plan, struct diag *diag)
+bool plan_check_costed_question(const struct problem *problem, const struct plan *plan,
+                                struct diag *diag)
 {
     struct plan_rules rules = {.problem = problem, .plan = plan, .diag = diag, .good = true};
     check_setup(&rules);
     check_model(&rules);
     check_decoding(&rules);
-    check_placement(&rules);
-    check_schedule(&rules);
     check_policies(&rules);
     return rules.good;
+}
+
+bool plan_check_costed(const struct problem *problem, const struct plan *plan, struct diag *diag)
+{
+    struct plan_rules rules = {.problem = problem, .plan = plan, .diag = diag, .good = true};
+    check_placement(&rules);
+    check_schedule(&rules);
+    return plan_check_costed_question(problem, plan, diag) && rules.good;
 }

@@ -191,15 +191,20 @@ void planner_close(struct search *search)
     arena_release(&search->stream_arena);
 }
 
-/* The devices that are pinned. */
-static bool are_there(const struct problem *problem, const struct planner_pins *pins,
-                      struct diag *diag)
+/* The devices and policies that are pinned. */
+static bool can_be_asked(const struct problem *problem, const struct planner_pins *pins,
+                         struct diag *diag)
 {
     struct group group = {.slices = pins->slices, .slice_count = pins->slice_count};
-    const struct plan plan = {.groups = &group, .group_count = 1};
+    struct policy_use *uses = ARENA_PUSH(diag->arena, struct policy_use, pins->use_count);
+    for (uint32_t i = 0; i < pins->use_count; i++) {
+        uses[i] = pins->uses[i];
+    }
+    const struct plan plan = {
+        .groups = &group, .group_count = 1, .policies = uses, .policy_count = pins->use_count};
     struct plan_rules rules = {.problem = problem, .plan = &plan, .diag = diag, .good = true};
     plan_rule_slices(&rules, &group);
-    return rules.good;
+    return plan_check_costed_question(problem, &plan, diag) && rules.good;
 }
 
 static bool search_space(const struct problem *problem, const struct estimator *estimator,
@@ -256,7 +261,7 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
                     struct planner_result *out, struct diag *diag)
 {
     assert(options->top > 0);
-    return are_there(problem, &options->pins, diag) &&
+    return can_be_asked(problem, &options->pins, diag) &&
            is_searchable(problem, &options->pins, diag) &&
            search_space(problem, estimator, options, arena, out, diag);
 }
