@@ -213,6 +213,7 @@ static bool search_space(const struct problem *problem, const struct estimator *
 {
     struct search search;
     planner_open(&search, problem, estimator, options, arena);
+    search.certificate.schedules_left = space_schedules_left(&search);
     space_enumerate(&search);
     const bool any = search.nodes.count > 0;
     if (any) {

@@ -85,6 +85,7 @@ struct certificate {
     uint64_t evaluated;
     uint64_t pruned[BOUND_COUNT];   /* evaluated + sum of pruned = space_size when complete */
     bool complete;
+    uint32_t schedules_left;        /* [bit] of the table: legal, but not in the space: on demand */
 };
 
 struct planner_result {

@@ -223,6 +223,8 @@ void space_list_devices(struct search *search);
 uint32_t space_count_devices(const struct search *search);
 
 /* --- space_forms.c, space_uses.c -------------------------------------------------------------- */
+/* Schedules that the runtime has, which are not searched since nobody asks for them. */
+uint32_t space_schedules_left(const struct search *search);
 const struct forms *space_forms(struct search *search, const struct mesh_node *node);
 const struct alternatives *space_alternatives(struct search *search, const struct mesh_node *node,
                                               const struct form *form);

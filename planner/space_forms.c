@@ -59,6 +59,29 @@ static bool is_searched(const struct search *search, const struct schedule *sche
                      runtime_lists_schedule(search->problem->setup->runtime, schedule->name);
 }
 
+/* Is the model never cut into stages? */
+static bool has_one_stage(const struct planner_pins *pins)
+{
+    bool one = false;
+    for (uint32_t i = 0; i < dim_table_count; i++) {
+        one = one || (dim_table[i]->cuts_chain && pins->degrees[i] == 1);
+    }
+    return one;
+}
+
+uint32_t space_schedules_left(const struct search *search)
+{
+    const struct planner_pins *pins = &search->options->pins;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < schedule_table_count && pins->schedule == NULL; i++) {
+        if (!is_searched(search, schedule_table[i]) &&
+            runtime_accepts_schedule(search->problem->setup->runtime, schedule_table[i]->name)) {
+            left |= 1u << i;
+        }
+    }
+    return has_one_stage(pins) ? 0 : left;
+}
+
 static void fill_forms(struct search *search, const struct mesh_node *node, struct forms *forms)
 {
     const struct arena_mark mark = arena_find_mark(&search->scratch);

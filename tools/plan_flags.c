@@ -124,6 +124,8 @@ static struct flag other_flag(const struct flag *stated, bool searched)
     struct flag flag = *stated;
     flag.searchable = searched;
     flag.absent = !searched ? flag.absent
+                  : strcmp(flag.name, "--schedule") == 0
+                      ? "searched: those of the runtime, without one those that all have"
                   : strcmp(flag.name, PLAN_FLAGS_OFFLOAD) == 0
                       ? "none; where nothing fits, what it would give is said"
                       : "searched";

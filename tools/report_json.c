@@ -225,5 +225,13 @@ void report_push_certificate(const struct certificate *certificate, struct json_
     }
     json_pop_object(out);
     json_push_key_bool(out, "complete", certificate->complete);
+    json_push_key(out, "schedules_left");
+    json_push_array(out);
+    for (uint32_t i = 0; i < schedule_table_count; i++) {
+        if ((certificate->schedules_left >> i & 1u) != 0) {
+            json_push_string(out, schedule_table[i]->name);
+        }
+    }
+    json_pop_array(out);
     json_pop_object(out);
 }

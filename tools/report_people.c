@@ -312,6 +312,25 @@ static void dump_pruned(struct command *command, const struct certificate *certi
     }
 }
 
+/* What the space does not have. */
+static void dump_left(struct command *command, const struct certificate *certificate)
+{
+    const char *names = NULL;
+    for (uint32_t i = 0; i < schedule_table_count; i++) {
+        if ((certificate->schedules_left >> i & 1u) != 0) {
+            names = names == NULL
+                        ? schedule_table[i]->name
+                        : text_build(command->arena, "%s, %s", names, schedule_table[i]->name);
+        }
+    }
+    if (names != NULL) {
+        text_push(
+            &command->out,
+            "Schedules that few runtimes have are tried when they are named (--schedule):\n%s.\n",
+            names);
+    }
+}
+
 void report_dump_certificate(struct command *command, const struct certificate *certificate,
                              double best_s)
 {
@@ -340,4 +359,5 @@ void report_dump_certificate(struct command *command, const struct certificate *
                   report_seconds(arena, best_s), report_count(arena, certificate->space_size));
     }
     dump_pruned(command, certificate);
+    dump_left(command, certificate);
 }
