@@ -2,7 +2,7 @@
 #include "planner/planner_inside.h"
 
 /* Where nothing fits, so many nodes are looked at for the plan that lacks least. */
-#define SHORTAGE_NODES 4
+#define SHORTAGE_NODES 128
 
 static bool is_probed(const struct forms *forms, uint32_t form)
 {

@@ -1,6 +1,6 @@
 /* The search against visiting everything: random small problems, each plan judged one by one, in
- * every placement of its layers. $SEARCH_PROBLEMS: how many, instead of PROBLEMS; $SEARCH_FIRST: from
- * that number on. */
+ * every placement of its layers. $SEARCH_PROBLEMS: how many, instead of PROBLEMS; $SEARCH_FIRST:
+ * from that number on. */
 #include "tests/cross/all_placements.h"
 #include "tests/cross/visit_all.h"
 #include "tests/samples.h"
@@ -201,7 +201,7 @@ static uint32_t count_problems(void)
     return asked > 0 && asked <= 1000000 ? (uint32_t)asked : count_samples(PROBLEMS);
 }
 
-/* Of the kind that was wrong once: stopped with nothing found while placements were left for later. */
+/* Was wrong once: stopped with nothing found while placements were left for later. */
 static const uint32_t once_wrong[] = {4821};
 
 static uint32_t find_first(void)
