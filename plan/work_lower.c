@@ -28,6 +28,16 @@ static double master_bytes(const struct problem *problem)
     return parameter_bytes(problem) >= 4.0 ? 0.0 : (double)problem->setup->runtime->master_bytes;
 }
 
+/* Per parameter of a shard of the states. */
+static double own_master_bytes(const struct problem *problem, const struct work_weights *weights)
+{
+    const double stated = master_bytes(problem);
+    const bool keeps = stated > 0.0 && problem->setup->runtime->keeps_fp32_shards;
+    return keeps && weights->optimizer_shards > weights->parameter_shards
+               ? stated + parameter_bytes(problem)
+               : stated;
+}
+
 /* Tied weights are the same memory when both ends of the chain are on one device. */
 static bool is_held(const struct work *work, const struct work_weights *weights)
 {
@@ -66,7 +76,8 @@ static void add_memory(struct work *work, struct work_block *block,
     block->gathered_bytes += gradients * weights->host_gradient_frac; /* on their way */
     block->moments_bytes +=
         per_optimizer_shard * (double)optimizer->state_bytes * (1.0 - weights->host_optimizer_frac);
-    share_out(per_optimizer_shard * ((double)optimizer->state_bytes + master_bytes(work->problem)),
+    share_out(per_optimizer_shard *
+                  ((double)optimizer->state_bytes + own_master_bytes(work->problem, weights)),
               weights->host_optimizer_frac, &block->optimizer_bytes, block);
     block->optimizer_bytes += n * weights->extra_state_bytes;
 }
