@@ -39,6 +39,7 @@ static const char *const keys[] = {
     "gradient_bytes",
     "gradient_copy_bytes",
     "widens_gradients",
+    "sums_once_in_pipeline",
     "keeps_fp32_shards",
     "holds_partials",
     "master_bytes",
@@ -151,6 +152,7 @@ static bool read_flags(struct json_value object, struct runtime *out, struct dia
         {"fuses_loss", &out->fuses_loss},
         {"weighs_inside", &out->weighs_inside},
         {"widens_gradients", &out->widens_gradients},
+        {"sums_once_in_pipeline", &out->sums_once_in_pipeline},
         {"keeps_fp32_shards", &out->keeps_fp32_shards},
         {"holds_partials", &out->holds_partials},
     };
@@ -353,6 +355,7 @@ unsigned long long runtime_digest(const struct runtime *runtime)
         runtime->gradient_bytes,
         runtime->gradient_copy_bytes,
         runtime->widens_gradients,
+        runtime->sums_once_in_pipeline,
         runtime->keeps_fp32_shards,
         runtime->holds_partials,
         runtime->master_bytes,

@@ -102,9 +102,11 @@ struct runtime {
                                      * the host is a forward ahead of the device */
     uint32_t master_bytes;          /* fp32 copy of parameters, 0 when parameters are fp32
                                      * already */
-    bool keeps_fp32_shards;         /* parameters are fp32 shards, master_bytes the part of them that is
-                                     * more than the format of compute: where only states are
-                                     * shared out, shards stay whole beside the gathered copy */
+    bool sums_once_in_pipeline;     /* with several stages gradients stay whole until the last
+                                     * micro-batch, whatever the level */
+    bool keeps_fp32_shards;         /* parameters are fp32 shards, master_bytes the part of them
+                                     * beyond the format of compute: where only states are shared
+                                     * out, shards stay whole beside the gathered copy */
     uint32_t vocab_multiple;        /* vocabulary padded to this times the degree that cuts it */
     double op_overhead_s;           /* host time per op or message: a stretch of work is never
                                      * shorter than what its launches take */

@@ -181,6 +181,8 @@ static const char *refuses(const struct problem *problem, const struct plan *pla
 static void rewrite(const struct policy_use *use, struct work *work)
 {
     const struct policy_value *tensors = &use->values[FIELD_TENSORS];
+    const bool sums_once =
+        work->shape.stages > 1 && work->problem->setup->runtime->sums_once_in_pipeline;
     for (uint32_t b = 0; b < work->block_count; b++) {
         for (uint32_t i = 0; i < work->blocks[b].weights_count; i++) {
             struct work_weights *weights = &work->blocks[b].weights[i];
@@ -191,7 +193,7 @@ static void rewrite(const struct policy_use *use, struct work *work)
                 weights->optimizer_shards = ranks;
                 weights->optimizer_group = weights->group;
             }
-            if (has_word(tensors, "gradients")) {
+            if (has_word(tensors, "gradients") && !sums_once) {
                 weights->gradient_shards = ranks;
                 weights->gradient_group = weights->group;
             }
