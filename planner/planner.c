@@ -270,7 +270,7 @@ bool planner_search(const struct problem *problem, const struct estimator *estim
 const struct ranked_plan *planner_search_on_demand(const struct problem *problem,
                                                    const struct estimator *estimator,
                                                    const struct planner_options *options,
-                                                   struct arena *arena)
+                                                   uint64_t space_size, struct arena *arena)
 {
     struct planner_options more = *options;
     struct planner_result *result = ARENA_PUSH(arena, struct planner_result, 1);
@@ -280,8 +280,7 @@ const struct ranked_plan *planner_search_on_demand(const struct problem *problem
     for (uint32_t i = 0; i < policy_table_count; i++) {
         more.pins.policy_asked[i] = policy_table[i]->on_demand;
     }
-    if (count_plans(problem, estimator, &more, arena) ==
-            count_plans(problem, estimator, options, arena) ||
+    if (count_plans(problem, estimator, &more, arena) == space_size ||
         !search_space(problem, estimator, &more, arena, result, &quiet) || result->count == 0) {
         return NULL;
     }

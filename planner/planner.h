@@ -105,12 +105,12 @@ struct planner_result {
 bool planner_search(const struct problem *problem, const struct estimator *estimator,
                     const struct planner_options *options, struct arena *arena,
                     struct planner_result *out, struct diag *diag);
-/* Where nothing fits: the best plan with policies on demand that are not pinned. NULL: none fits
- * either, or there are none. */
+/* Where nothing fits of a space of so many plans: the best plan with policies on demand that are
+ * not pinned. NULL: none fits either, or there are none. */
 const struct ranked_plan *planner_search_on_demand(const struct problem *problem,
                                                    const struct estimator *estimator,
                                                    const struct planner_options *options,
-                                                   struct arena *arena);
+                                                   uint64_t space_size, struct arena *arena);
 
 /* Does any plan of the space fit in memory? Much cheaper than to search for one. False for an
  * empty space too. */

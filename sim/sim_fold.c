@@ -56,12 +56,8 @@ static bool is_even_everywhere(const struct cluster *cluster, uint64_t stride, u
 static bool are_only_strides(const struct work *work)
 {
     const struct cluster *cluster = work->problem->cluster;
-    bool only =
-        cluster->level_count > 0 && cluster->accelerator_count == 1 && work->sites.map == NULL;
-    for (uint32_t level = 0; level < cluster->level_count; level++) {
-        only = only && cluster->levels[level].kind == LEVEL_SWITCH;
-    }
-    return only;
+    return cluster->accelerator_count == 1 && work->sites.map == NULL &&
+           cluster_has_own_ports(cluster);
 }
 
 /* Without looking at each: sure when true. */

@@ -49,10 +49,11 @@ static uint32_t find_degree(struct command *command, const struct question *ques
 /* Does it fit with what is tried on demand only? */
 static const struct ranked_plan *find_on_demand(struct command *command,
                                                 const struct question *question,
-                                                const struct planner_options *options)
+                                                const struct planner_options *options,
+                                                const struct planner_result *result)
 {
     return planner_search_on_demand(&question->problem, &question->estimator, options,
-                                    command->arena);
+                                    result->certificate.space_size, command->arena);
 }
 
 static void push_on_demand(struct command *command, const struct question *question,
@@ -101,7 +102,7 @@ void shortage_push(struct command *command, const struct question *question,
     json_push_key(out, "nothing_fits");
     json_push_object(out);
     push_least_over(command, question, &result->least_over, out);
-    push_on_demand(command, question, find_on_demand(command, question, options), out);
+    push_on_demand(command, question, find_on_demand(command, question, options, result), out);
     json_push_key(out, "fits_with_devices");
     if (degree == 0) {
         json_push_null(out);
@@ -158,5 +159,5 @@ void shortage_dump(struct command *command, const struct question *question,
         report_dump_shortage(command, &result->least_over.estimate);
     }
     dump_larger(command, question, find_degree(command, question, options));
-    dump_on_demand(command, question, find_on_demand(command, question, options));
+    dump_on_demand(command, question, find_on_demand(command, question, options, result));
 }
